@@ -1,6 +1,6 @@
 /**
  * Errors with the stack of the call that they end. Most are made where an answer comes in, or a cell is closed, and their own stacks tell of
- * sockets and timers. Whoever reads a log wants to know which `await` of the program failed.
+ * sockets and timers. The reader of a log wants to know which `await` of the program failed.
  */
 import { TenureError } from '../kernel/index.ts';
 

@@ -1,6 +1,6 @@
 /**
  * What every lease service has to keep, whatever engine is behind it, as tests for any test runner. The suite
- * is given a function that names and runs a test, and one that opens a place: a service with room for any
+ * is given a function that names and runs a test, and a function that opens a place: a service with room for any
  * number of clients. What a place can do decides what is asked of it.
  */
 import assert from 'node:assert/strict';
@@ -30,7 +30,7 @@ export interface LeaseServiceConformanceOptions {
     readonly cut?: boolean;
     /** `holder`. */
     readonly crash?: boolean;
-    /** Who waits is served in order; yes unless told otherwise. */
+    /** Waiters are served in order; yes unless told otherwise. */
     readonly ordered?: boolean;
     /** Leases are renewed, and say something else of themselves; yes unless told otherwise. */
     readonly renew?: boolean;

@@ -1,4 +1,4 @@
-/** The public face of the package. What is exported here, and of which members, is listed in `test/api/surface.txt`. */
+/** The public face of the package. `test/api/surface.txt` lists the exports and their members. */
 export { ERROR_CODES, TenureError, type ErrorCode } from '../kernel/index.ts';
 export { joinBroadcast, type JoinBroadcastOptions, type JoinedLog } from './broadcast/join.ts';
 export type { BroadcastLog, PublishOptions, ReadOptions, StateSnapshot } from './broadcast/log.ts';

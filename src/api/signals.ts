@@ -12,7 +12,7 @@ export const SIGNAL_ONLY: OptionTable<SignalOnly> = { signal: 'signal' };
 /** Calls `act` when the signal aborts, at most once; what it returns takes that back. */
 export function onAbort(signal: AbortSignal | undefined, act: (reason: Error) => void): () => void {
   if (!signal) return () => {};
-  // A reason can be anything; it is an error unless somebody went out of their way.
+  // A reason can be anything; it is an error unless the caller chose otherwise.
   const listener = (): void => act(signal.reason as Error);
   signal.addEventListener('abort', listener, { once: true });
   return () => signal.removeEventListener('abort', listener);

@@ -13,7 +13,7 @@ export function testCell(options: TestCellOptions = {}): Promise<TestCell> {
   return openTestCell(options);
 }
 
-/** A store in virtual time that nobody has used yet. */
+/** A fresh store in virtual time. */
 export async function testStorage(options: TestStorageOptions = {}): Promise<TestStorage> {
   return openTestStorage(options);
 }

@@ -12,7 +12,7 @@ import { instant, party, quoted } from './wording.ts';
 
 interface Instance {
   proposed: string[];
-  /** The first decision; all others are compared with it. By whom and when is for messages: null where that was not remembered. */
+  /** The first decision; all others are compared with it. `made` is for messages: null where that was not remembered. */
   first: { readonly value: string; readonly made: Decided | null } | null;
   readonly deciders: Who[];
 }
@@ -29,10 +29,10 @@ const INSTANCES_KEPT = 16_384;
 
 export class AgreementReferee implements Referee {
   readonly property = 'agreement' as const;
-  /** A crash changes nothing: what was decided stays so. */
+  /** A crash changes nothing: a decision stays. */
   readonly handles: readonly RecordKind[] = ['proposed', 'decided', 'crashed'];
   readonly #instances: RecentMap<number, Instance>;
-  /** Instances up to here may have been forgotten: one that is not known is not judged. */
+  /** Instances up to here may have been forgotten: an unknown instance is not judged. */
   #forgottenUpTo = -1;
 
   constructor(instancesKept: number = INSTANCES_KEPT) {

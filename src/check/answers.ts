@@ -1,7 +1,7 @@
 /**
- * Certain answers: what is told for certain was so at some instant between question and answer. Of a name: that nobody holds
- * it; or that nobody else does but readers beside a reader, and the one that is named has asked for it and nobody was granted it since. Of a list: every lease that one process held from its
- * beginning to its end is on it. Needs records in true time. An instant is what lies between two records.
+ * Certain answers: a certain answer was true at some instant between question and answer. Of a name: that no process holds it; or that no other process
+ * does but readers beside a reader, and the named process has asked for it and no process was granted it since. Of a list: every lease that one process held
+ * from its beginning to its end is on it. Needs records in true time. An instant is what lies between two records.
  */
 import type { Json, LeaseMode } from '../kernel/index.ts';
 import type { Answered, Granted, Happened, HistoryRecord, Listed, Queried, RecordKind } from './history.ts';
@@ -12,7 +12,7 @@ import { instant, party, quoted } from './wording.ts';
 
 interface Tenure extends Pick<Granted, 'node' | 'incarnation' | 'token'> {
   readonly mode: LeaseMode;
-  /** Numbers of records: it lasts from the one that opened it up to the one that closed it. */
+  /** Numbers of records: it lasts from the record that opened it up to the record that closed it. */
   readonly opened: number;
   closed: number;
 }
@@ -54,7 +54,7 @@ export class AnswerReferee implements Referee {
   readonly #requestsKnown: boolean;
   #records = 0;
   readonly #questions = new PerIncarnation<Map<number, Question>>();
-  /** By resource, in the order of their grants: those that are open, and those that were when a question began that is not answered. */
+  /** By resource, in the order of their grants: open tenures, and tenures that were open when an unanswered question began. */
   readonly #tenures = new Map<string, Tenure[]>();
   /** Which incarnations have ever asked for a resource. */
   readonly #askers = new Map<string, Set<number>>();
@@ -63,7 +63,7 @@ export class AnswerReferee implements Referee {
   readonly #succeeded = new Map<string, number>();
   #open = 0;
 
-  /** `requestsKnown`: all who ask for leases tell the history. */
+  /** `requestsKnown`: all processes that ask for leases tell the history. */
   constructor(requestsKnown = true) {
     this.#requestsKnown = requestsKnown;
   }
@@ -133,7 +133,7 @@ export class AnswerReferee implements Referee {
     };
     const memory: AnswerMemory = {
       questions: inOrder(questions),
-      // Those of a resource stay in the order of their grants.
+      // Tenures of a resource stay in the order of their grants.
       tenures: tenures.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)),
       askers: inOrder(
         [...this.#askers].flatMap(([resource, all]) => [...all].map((one): [string, number] => [resource, seen.incarnation(one)])),
@@ -177,7 +177,7 @@ export class AnswerReferee implements Referee {
     if (before !== undefined && before !== key && !this.#succeeded.has(before)) this.#succeeded.set(before, this.#records);
     // Readers come beside each other, not after each other.
     if (mode === 'exclusive') this.#newest.set(resource, key);
-    // Where a store has lost what was written, a token can come again: this lease has no successor yet.
+    // Where a store has lost writes, a token can come again: this lease has no successor yet.
     this.#succeeded.delete(key);
     const tenures = this.#tenures.get(resource) ?? [];
     // What no question that is open can have met is over.
@@ -216,7 +216,7 @@ export class AnswerReferee implements Referee {
       );
     const tenures = this.#tenures.get(resource) ?? [];
     const isNamed = (one: Tenure): boolean => one.incarnation === holder && one.token === token;
-    // One that is over by now was perhaps a reader.
+    // A tenure that is over by now was perhaps a reader's.
     const mayRead = holder !== undefined && !tenures.some((one) => isNamed(one) && one.mode === 'exclusive');
     const others = tenures.filter((one) => !isNamed(one) && !(mayRead && one.mode === 'shared'));
     if (!covers(others, question.began, this.#records)) return null;

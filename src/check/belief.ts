@@ -1,6 +1,6 @@
 /**
  * Belief (P6): a learner does not believe in a lease after the next one was granted; of readers beside each other none is the next. A `believed` record is one look
- * at what a learner believes at that instant, by its own clocks. Over links that lose messages nobody can promise that
+ * at what a learner believes at that instant, by its own clocks. Over links that lose messages no engine can promise that
  * a release was heard of: where `releasesHeard` is false, a lease that was given back before its end is not judged.
  */
 import { modesClash, type Json, type LeaseMode } from '../kernel/index.ts';
@@ -12,7 +12,7 @@ import { instant, party, quoted } from './wording.ts';
 interface Grants {
   newest: number;
   mode: LeaseMode;
-  /** Tokens granted before the newest; true where the lease was given back before its end, and nobody promised that this is heard. */
+  /** Tokens granted before the newest; true where the lease was given back before its end, and learners need not have heard of it. */
   readonly past: Map<number, boolean>;
 }
 
@@ -28,7 +28,7 @@ export class BeliefReferee implements Referee {
   readonly handles: readonly RecordKind[] = ['granted', 'ended', 'believed', 'crashed'];
   readonly #releasesHeard: boolean;
   readonly #grants = new Map<string, Grants>();
-  /** Given back, by resource and token, where nobody promised that this is heard. */
+  /** Given back, by resource and token, where learners need not have heard of it. */
   readonly #released = new Set<string>();
 
   constructor(releasesHeard: boolean) {

@@ -1,7 +1,7 @@
 /**
- * Claims: no integer of a space is given twice, and what is given answers a claim. Neither needs a clock, so histories of several processes by their own wall clocks
- * are judged as they are. At most once: an interval, once allotted, overlaps no other of its space, whoever asks, for ever. Claims: each allotment is the answer
- * to one claim of the same process that was made, not refused, not given up and not answered before, and has its very interval or size.
+ * Claims: no integer of a space is given twice, and each allotment answers a claim. Neither needs a clock, so histories of several processes by their own wall
+ * clocks are judged as they are. At most once: an interval, once allotted, overlaps no other of its space, whichever process asks, for ever. Claims: each allotment
+ * is the answer to one claim of the same process that was made, not refused, not given up and not answered before, and has its very interval or size.
  */
 import { IntervalSet, type Interval, type Json } from '../kernel/index.ts';
 import type { Allotted, Claimed, HistoryRecord, RecordKind } from './history.ts';
@@ -10,7 +10,7 @@ import { inOrder, whoSeen, type Perspective, type Who, type WhoMemory } from './
 import type { Referee, Violation } from './referee.ts';
 import { instant, party, quoted } from './wording.ts';
 
-/** What of a space was given to whom: a set to judge by, and a list, rising, to name the other one. */
+/** The allotments of a space: a set to judge by, and a list, rising, to name the other one. */
 interface Allotments {
   readonly set: IntervalSet;
   readonly all: Allotted[];
@@ -61,7 +61,7 @@ export class AtMostOnceReferee implements Referee {
 
 type SpaceMemory = readonly [space: string, intervals: readonly Interval[]];
 
-/** What was asked for: an interval, or a size. */
+/** The claim: an interval, or a size. */
 type Wish = readonly [space: string, from: number, to: number, size: number];
 type WishMemory = readonly [who: WhoMemory, claim: number, wish: Wish];
 

@@ -1,6 +1,6 @@
 /**
- * Data under leases (S9): what a read gives is no older than what was stored, or read, before the read began; older is what a holder with a lower token stored.
- * Where the store can compare and set this holds for everybody. On plain registers a late sync may put older data over newer, and
+ * Data under leases (S9): a read gives no older data than were stored, or read, before the read began; older are data of a holder with a lower token.
+ * Where the store can compare and set this holds for every process. On plain registers a late sync may put older data over newer, and
  * only a process that knows the newer refuses the older: there it is judged for each process by itself.
  */
 import type { Json } from '../kernel/index.ts';

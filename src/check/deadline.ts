@@ -1,5 +1,5 @@
 /**
- * Deadline: nobody acts past its deadline. A lease is handed over, renewed and used only while time
+ * Deadline: no holder acts past its deadline. A lease is handed over, renewed and used only while time
  * is left on the holder's own clocks (rule 11), and never after its hold was ended for any reason.
  */
 import type { Json } from '../kernel/index.ts';

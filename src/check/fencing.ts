@@ -1,7 +1,7 @@
 /**
  * Fencing: the tokens of a resource are positive safe integers that rise strictly from grant to
- * grant, for ever, and whoever acts carries the token it was granted. Among readers they need not rise: a
- * reader's is above those of all writers before it, a writer's above all. The highest tokens of every
+ * grant, for ever, and a holder that acts carries the token it was granted. Among readers they need not rise: a
+ * reader's is above the tokens of all writers before it, a writer's above all. The highest tokens of every
  * resource are kept for the whole run, because "for ever" ends with no hold.
  */
 import type { Json } from '../kernel/index.ts';

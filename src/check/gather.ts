@@ -1,7 +1,7 @@
 /**
  * Histories that several processes wrote by their own wall clocks, put together for the referees. Where a file
- * ends, its writers are taken to have stopped: what a process did not live to write down, or had not written yet,
- * nobody is accused of.
+ * ends, its writers are taken to have stopped: no process is accused of an act that it did not live to write down, or had
+ * not written yet.
  */
 import { TenureError } from '../kernel/index.ts';
 import type { HistoryRecord } from './history.ts';

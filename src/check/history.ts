@@ -9,7 +9,7 @@ import type { LeaseMode } from '../kernel/index.ts';
 export interface Happened {
   /** Microseconds: true time in a simulated history, the writer's wall clock in a real one. */
   at: number;
-  /** Whoever did it: the node's number or name. */
+  /** The acting node: its number or name. */
   node: number | string;
   /** Which start of that node. */
   incarnation: number;
@@ -23,7 +23,7 @@ export interface Requested extends Happened {
   /** `exclusive` where it is absent. */
   mode?: LeaseMode;
 }
-/** The request stands in line at a majority: whoever begins after this is served after it. */
+/** The request stands in line at a majority: a request that begins after this is served after it. */
 export interface Queued extends Happened {
   kind: 'queued';
   resource: string;
@@ -76,7 +76,7 @@ export interface Believed extends Happened {
   token: number;
 }
 
-/** A question to a quorum: who holds a name, or what is held under a prefix. Known by node, incarnation and `query`. */
+/** A question to a quorum: the holder of a name, or the leases under a prefix. Known by node, incarnation and `query`. */
 export interface Queried extends Happened {
   kind: 'queried';
   query: number;
@@ -90,7 +90,7 @@ export interface Answered extends Happened {
   query: number;
   resource: string;
   certain: 'yes' | 'no';
-  /** The holder's incarnation; absent if it is nobody. */
+  /** The holder's incarnation; absent if there is no holder. */
   holder?: number;
   token?: number;
 }
@@ -179,18 +179,18 @@ export interface Broadcast extends Happened {
 export interface Delivered extends Happened {
   kind: 'delivered';
   message: string;
-  /** Where it is in the one sequence: the first message is at 1. Absent where nobody counts. */
+  /** Where it is in the one sequence: the first message is at 1. Absent where positions are not counted. */
   position?: number;
   /** The reader knows that it has left out positions before this one. */
   gap?: 'gone' | 'name';
 }
-/** Whoever broadcast the message was told that it is at this position, for good. */
+/** The publisher of the message was told that it is at this position, for good. */
 export interface Acknowledged extends Happened {
   kind: 'acknowledged';
   message: string;
   position: number;
 }
-/** The group was begun anew by an operator: what was after this position is lost, acknowledged or not. */
+/** The group was begun anew by an operator: messages after this position are lost, acknowledged or not. */
 export interface Reset extends Happened {
   kind: 'reset';
   epoch: number;
@@ -228,7 +228,7 @@ export interface Recalled extends Happened {
   space: string;
   claim: number;
 }
-/** Nothing of the claim is left anywhere but what was allotted. */
+/** Nothing of the claim is left anywhere but its allotment. */
 export interface Cleared extends Happened {
   kind: 'cleared';
   space: string;

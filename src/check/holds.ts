@@ -25,7 +25,7 @@ function isOf(hold: Hold, act: Holding): boolean {
 export class OpenHolds {
   readonly #newest = new Map<string, Hold>();
 
-  /** The newest open hold of a resource; older ones follow by `next`. */
+  /** The newest open hold of a resource; older holds follow by `next`. */
   newest(resource: string): Hold | undefined {
     return this.#newest.get(resource);
   }
@@ -47,7 +47,7 @@ export class OpenHolds {
     if (hold) hold.mode = act.mode ?? 'exclusive';
   }
 
-  /** Closes one hold; one that is not open stays so. */
+  /** Closes one hold; a hold that is not open stays so. */
   close(act: Holding): void {
     const first = this.#newest.get(act.resource);
     if (first === undefined) return;

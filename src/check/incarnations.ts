@@ -21,7 +21,7 @@ export class PerIncarnation<V> {
     for (const [node, starts] of this.#byNode) for (const [incarnation, value] of starts) yield [{ node, incarnation }, value];
   }
 
-  /** Forgets the incarnation and returns what was kept for it. */
+  /** Forgets the incarnation and returns its value. */
   take(who: Who): V | undefined {
     const starts = this.#byNode.get(who.node);
     const value = starts?.get(who.incarnation);

@@ -15,7 +15,7 @@ export interface HistoryHeader {
   readonly 'tenure-history': typeof HISTORY_VERSION;
   /** Whose time `at` is: the simulator's true time, or each writer's wall clock. */
   readonly clock: 'true' | 'wall';
-  /** The largest difference between a writer's wall clock and true time, where somebody vouches for it. */
+  /** The largest difference between a writer's wall clock and true time, where an operator vouches for it. */
   readonly clockBoundUs?: number;
 }
 
@@ -86,7 +86,7 @@ function checkClaimed({ from, to, size }: Record<string, unknown>, lineNumber: n
   if ((size === undefined) === (from === undefined)) throw refusal(lineNumber, 'size', 'is there, or else an interval is');
 }
 
-/** The same text without its last line, if whoever wrote that stopped in the middle of it. */
+/** The same text without its last line, if its writer stopped in the middle of it. */
 export function withoutTornLine(text: string): string {
   const end = text.lastIndexOf('\n') + 1;
   if (end === 0 || end === text.length) return text;

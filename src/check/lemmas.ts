@@ -1,8 +1,8 @@
 /**
  * The lemmas of Flease's round-based register. Ballots are ordered by time, then by incarnation; each belongs to one READ
- * and the WRITE that follows it. "Some operation" of R1 and R2 is another one, begun before the abort. R3 is meant with
+ * and the WRITE that follows it. "Some operation" of R1 and R2 is another operation, begun before the abort. R3 is meant with
  * k″ < k for WRITE: as printed (≤) each READ that commits would forbid its own WRITE. R5 does not ask which of the two
- * committed first. A crash ends nothing here: what was begun may still take effect.
+ * committed first. A crash ends nothing here: an operation that was begun may still take effect.
  */
 import type { Json } from '../kernel/index.ts';
 import type { Aborted, Asked, Committed, Happened, HistoryRecord, RecordKind } from './history.ts';
@@ -283,7 +283,7 @@ function ballotSeen({ time, by }: Ballot, seen: Perspective): BallotMemory {
   return [time, by === NO_BALLOT.by ? by : seen.incarnation(by)];
 }
 
-/** There is one of those that stand for none: it is compared by identity. */
+/** There is one ballot that stands for none: it is compared by identity. */
 function ballotOf([time, by]: BallotMemory): Ballot {
   return time === NO_BALLOT.time ? NO_BALLOT : { time, by };
 }

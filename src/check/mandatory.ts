@@ -26,7 +26,7 @@ interface MandatoryMemory {
   readonly kept: readonly (readonly [string, readonly Interval[]])[];
 }
 
-/** What counts as a reason: what was granted or open meanwhile, or whatever anybody claimed before. */
+/** What counts as a reason: an interval granted or open meanwhile, or any interval that a process claimed before. */
 export type MandatoryReason = 'granted-or-open' | 'ever-claimed';
 
 export class MandatoryReferee implements Referee {

@@ -1,7 +1,7 @@
 /**
- * Order of waiters: who began after another was queued at a majority is not served before it. Both instants
+ * Order of waiters: a request that began after another was queued at a majority is not served before it. Both instants
  * are in the history: `requested` is written before the request begins, `queued` after a majority has
- * answered. What began in between may be served either way, and so may what the clocks cannot tell apart.
+ * answered. Requests that began in between may be served either way, and so may requests that the clocks cannot tell apart.
  * An engine keeps this order only while waiters answer in time, so it is judged only where they do.
  */
 import { modesClash, type Json, type LeaseMode } from '../kernel/index.ts';
@@ -18,20 +18,20 @@ interface Live {
   readonly mode: LeaseMode;
   /** When it began, for messages; null where that was not remembered. */
   readonly askedAt: number | null;
-  /** Those with a place up to here stood in line, for certain, when it began. */
+  /** Requests with a place up to here stood in line, for certain, when it began. */
   readonly behind: number;
   /** Since when it is known to stand in line, and its place; Infinity before. */
   queuedAt: number;
   place: number;
 }
 
-/** Those who stand in line for a resource. */
+/** The waiters for a resource. */
 interface Line {
   /** By place. */
   readonly waiting: Set<Live>;
-  /** By place, those that a request which begins now may have come before, for all the clocks can tell. */
+  /** By place, requests that a request which begins now may have come before, for all the clocks can tell. */
   readonly recent: Live[];
-  /** The last place of those that whoever begins now is behind. */
+  /** The last place that a request which begins now is behind. */
   settled: number;
   places: number;
 }
@@ -41,7 +41,7 @@ interface LineMemory {
   readonly waiting: readonly WaitingMemory[];
 }
 
-/** `sinceUs` counts from the present; null is long enough ago for whoever begins now to be behind it. */
+/** `sinceUs` counts from the present; null is long enough ago for a request that begins now to be behind it. */
 type WaitingMemory = readonly [who: WhoMemory, request: number, behind: number, sinceUs: number | null, mode: LeaseMode];
 
 interface OrderMemory {
@@ -162,7 +162,7 @@ export class OrderReferee implements Referee {
     line.recent.push(one);
   }
 
-  /** Those in line for so long that whoever begins now began after them. */
+  /** Settles the waiters that have been in line for so long that a request which begins now began after them. */
   #fixPlaces(line: Line, now: number): void {
     for (let first = line.recent[0]; first !== undefined && first.queuedAt + 2 * this.#boundUs < now; first = line.recent[0]) {
       line.settled = first.place;

@@ -1,6 +1,6 @@
 /**
  * A panel: several referees over one history. It shows each record to all of them and keeps the first
- * violations they report; further ones are only counted, so a run that breaks everything stays small.
+ * violations they report; further violations are only counted, so a run that breaks everything stays small.
  */
 import { TenureError, type Json } from '../kernel/index.ts';
 import type { HistoryRecord, RecordKind } from './history.ts';
@@ -35,7 +35,7 @@ export class Panel {
     return this.#count;
   }
 
-  /** Whether the history is still without fault, this record included. Throws on a kind of record that nobody here handles: silence would look like consent. */
+  /** Whether the history is still without fault, this record included. Throws on a kind of record that no referee here handles: silence would look like consent. */
   observe(record: HistoryRecord): boolean {
     if (!this.#handled.has(record.kind)) {
       const { kind } = record;
@@ -67,7 +67,7 @@ export class Panel {
     for (const [index, referee] of this.#referees.entries()) referee.restore(memories[index] as Json, now);
   }
 
-  /** Keeps a violation found by a referee, or by whoever runs the history (progress that did not come). */
+  /** Keeps a violation found by a referee, or by the caller (progress that did not come). */
   report(violation: Violation): void {
     this.#count++;
     if (this.#violations.length < this.#kept) this.#violations.push(violation);

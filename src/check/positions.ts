@@ -1,7 +1,7 @@
 /**
  * Atomic broadcast whose deliveries tell their positions. *Total order*: no two messages at one position, no message at two, and each reader goes from position to position without a gap that it does not tell of.
- * *Integrity*: a reader delivers a position once, and only what was broadcast. *Durability*: what was acknowledged at a position is delivered there or nowhere. Nothing of it depends on the order in which records of
- * different processes are read, so clocks and files may come as they will.
+ * *Integrity*: a reader delivers a position once, and only messages that were broadcast. *Durability*: a message acknowledged at a position is delivered there or nowhere. Nothing of it depends on the order in which
+ * records of different processes are read, so clocks and files may come as they will.
  */
 import type { Json } from '../kernel/index.ts';
 import type { Acknowledged, Delivered, HistoryRecord, RecordKind } from './history.ts';
@@ -87,7 +87,7 @@ export class SequenceReferee implements Referee {
     return null;
   }
 
-  /** The group was begun anew: what was after this position is lost. */
+  /** The group was begun anew: messages after this position are lost. */
   #forgetAfter(position: number): void {
     const kept = [...this.#messages.entries()].filter(([at]) => at <= position);
     this.#messages.restore([[], kept], ([at, message]) => [at, message]);

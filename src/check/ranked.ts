@@ -1,7 +1,8 @@
 /**
  * Ranked registers (Chockler & Malkhi, appendix A). Ranks are ordered by count, then by incarnation. A read *sees* a write if it returns that write's rank or a
- * higher one (Definition 2). *P4*, safety: a read returns what some write was invoked with, and sees every write of a lower rank that commits, whichever of the two
- * comes first. *P5*, non-triviality: a write that aborts has met a higher rank. P6, that every operation returns, is judged by whoever waits for it.
+ * higher one (Definition 2). *P4*, safety: a read returns the value of some invoked write, and sees every write of a lower rank that commits, whichever of
+ * the two comes first. *P5*, non-triviality: a write that aborts has met a higher rank. P6, that every operation returns, is judged by the caller that waits for
+ * it.
  */
 import type { Json } from '../kernel/index.ts';
 import type { Aborted, Asked, Committed, HistoryRecord, RecordKind } from './history.ts';
@@ -27,7 +28,7 @@ interface RankedRegister {
   highest: Rank;
   /** Of all writes that committed. */
   readonly committed: Rank[];
-  /** Of each read that returned, its own rank and the one that it saw. */
+  /** Of each read that returned, its own rank and the rank that it saw. */
   readonly reads: { readonly rank: Rank; readonly saw: Rank }[];
 }
 

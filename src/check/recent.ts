@@ -23,7 +23,7 @@ export class RecentMap<K, V> {
     return this.#newer.get(key) ?? this.#older.get(key);
   }
 
-  /** Remembers a key; one that is remembered already becomes new again. */
+  /** Remembers a key; a key that is remembered already becomes new again. */
   set(key: K, value: V): void {
     if (this.#newer.size >= this.#limit && !this.#newer.has(key)) {
       const dropped = this.#older;

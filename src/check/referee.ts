@@ -22,7 +22,7 @@ export interface Referee {
   finish(at: number): readonly Violation[];
   /**
    * All that can still matter to its judgement, as plain data: equal for any two pasts after which it judges alike, however they came
-   * about. What only messages tell (since when, by whom) is left out, and instants count from the present, or the explorer would take
+   * about. Facts for messages only (instants, actors) are left out, and instants count from the present, or the explorer would take
    * states for different that are not.
    */
   snapshot(seen: Perspective): Json;

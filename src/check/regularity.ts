@@ -28,7 +28,7 @@ type Place = number;
 const NEVER: Place = Infinity;
 
 interface Write {
-  /** By whom and since when, for messages; null where that was not remembered. */
+  /** The actor and the instant, for messages; null where that was not remembered. */
   readonly began: (Who & { readonly at: number }) | null;
   readonly value: string;
   latest: Place;
@@ -53,11 +53,11 @@ interface Register {
   readonly name: string;
   /** Writes that a read may still return, by value. */
   readonly byValue: Map<string, Write>;
-  /** Those of them that were answered. */
+  /** The answered writes among them. */
   ended: Write[];
   /** When the first of all writes was answered: from here on "never written" is stale. */
   firstEnded: Place;
-  /** Some of the writes dropped last, each with one that must follow it: only to say more than "unknown value". */
+  /** Some of the writes dropped last, each with a write that must follow it: only to say more than "unknown value". */
   readonly dropped: RecentMap<string, Overwritten>;
   /** Reads under way, oldest first. */
   readonly reads: Set<Operation>;
@@ -343,8 +343,8 @@ function ranksOf(register: Register): (place: Place) => number {
 
 /**
  * Drops the answered writes that no read, under way or to come, may return: some other write must
- * follow them and was answered before the oldest of those reads began. A dropped write is missed by
- * nobody: its follower does not precede it, so `latest` of it is before its follower's end, and every
+ * follow them and was answered before the oldest of these reads began. No later judgement misses a dropped
+ * write: its follower does not precede it, so `latest` of it is before its follower's end, and every
  * write that had to precede it was answered by then and is dropped along with it.
  */
 function drop(register: Register): void {

@@ -45,8 +45,8 @@ export class RequestReferee implements Referee {
   }
 
   /**
-   * Who has crashed is left out: whoever restores a referee lets nobody speak again that has crashed, and which of the nodes that never ask did
-   * would make states different that are not.
+   * Crashed incarnations are left out: the caller that restores a referee lets no crashed incarnation speak again, and crashes of nodes that
+   * never ask would make states different that are not.
    */
   snapshot(seen: Perspective): Json {
     const live = [...this.#live.entries()].flatMap(([who, requests]) =>

@@ -1,6 +1,6 @@
 /**
  * What must happen at least once over a campaign: named counters, declared up front. A check that
- * nothing ever reached is worthless, and a counter nobody declared is a misspelt one.
+ * nothing ever reached is worthless, and an undeclared counter is a misspelt one.
  */
 import { TenureError } from '../kernel/index.ts';
 

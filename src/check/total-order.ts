@@ -4,8 +4,8 @@
  * arrives at all is liveness and not judged here.
  *
  * The sequence is what the furthest have delivered. A node's first incarnation delivers it from its
- * beginning. A recovered incarnation may start at any place of it, or with the next message nobody has
- * delivered yet, and goes on from there without a gap: some keep a log, some are sent a snapshot, some
+ * beginning. A recovered incarnation may start at any place of it, or with the next undelivered
+ * message, and goes on from there without a gap: some keep a log, some are sent a snapshot, some
  * replay everything. An incarnation that left the sequence is not judged for order again.
  */
 import type { Json } from '../kernel/index.ts';
@@ -42,7 +42,7 @@ export class TotalOrderReferee implements Referee {
   readonly handles: readonly RecordKind[] = ['broadcast', 'delivered', 'crashed'];
   /** Place of each delivered message. */
   readonly #places: RecentMap<string, number>;
-  /** Broadcast and in nobody's sequence yet. */
+  /** Broadcast, and not in the sequence yet. */
   readonly #undelivered = new Set<string>();
   readonly #readers = new PerIncarnation<Reader>();
   /** Nodes that have had an incarnation: the next one is recovered. */
@@ -122,7 +122,7 @@ export class TotalOrderReferee implements Referee {
   #deliver(record: Delivered, reader: Reader): Violation | null {
     const place = this.#places.get(record.message);
     if (place !== undefined) return this.#deliverKnown(record, reader, place);
-    // Whoever is behind what is remembered delivers what is forgotten: counted, and judged again when it has caught up.
+    // A reader behind the remembered messages delivers forgotten messages: counted, and judged again when it has caught up.
     if (reader.start >= 0 && reader.next < this.#remembered) {
       reader.next++;
       return null;

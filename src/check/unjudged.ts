@@ -1,6 +1,6 @@
 /**
- * Records that a protocol writes and that nobody judges in this world, with the reason. A panel refuses a kind of record that no referee handles, so
- * whatever goes unjudged is named here and nowhere else.
+ * Records that a protocol writes and that no referee judges in this world, with the reason. A panel refuses a kind of record that no referee
+ * handles, so whatever goes unjudged is named here and nowhere else.
  */
 import type { Json } from '../kernel/index.ts';
 import type { RecordKind } from './history.ts';

@@ -1,7 +1,7 @@
 /**
- * Histories by wall clocks, from several machines. Tokens order the grants of a resource exactly, those of readers among each other
- * excepted, without any clock, so a token given twice is told with certainty. That two held at once is told only where it
- * cannot be the clocks: beyond the bound within which each of them is said to show the true time.
+ * Histories by wall clocks, from several machines. Tokens order the grants of a resource exactly, except the grants of readers among each
+ * other, without any clock, so a token given twice is told with certainty. That two processes held at once is told only where it cannot be
+ * the clocks: beyond the bound within which each of them is said to show the true time.
  */
 import { modesClash, type Json, type LeaseMode } from '../kernel/index.ts';
 import type { Ended, HistoryRecord, RecordKind, Renewed } from './history.ts';
@@ -101,7 +101,7 @@ export class WallClockReferee implements Referee {
     return holds;
   }
 
-  /** Of several readers of one process with one token, the one that ends first: the order in which they came is not remembered. */
+  /** Of several readers of one process with one token, the reader that ends first: the order in which they came is not remembered. */
   #openHold(act: Renewed | Ended): WallHold | undefined {
     const holds = this.#holds.get(act.resource)?.get(act.token) ?? [];
     const open = holds.filter((hold) => !hold.ended && isHoldOf(hold, act));

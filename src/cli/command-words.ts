@@ -1,4 +1,4 @@
-/** Errors of the library advise calls of the library. Here is the same advice for whoever has only commands. */
+/** Errors of the library advise calls of the library. Here is the same advice for people that have only commands. */
 import { TenureError } from '../kernel/index.ts';
 
 /** By what is missing in an engine: what to do instead. */
@@ -8,7 +8,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   'watch of a prefix': 'watch one name with tenure watch --exact NAME',
 };
 
-/** The same error, or one whose advice names commands. */
+/** The same error, or an error whose advice names commands. */
 export function inCommandWords(error: TenureError): TenureError {
   const { code, details } = error;
   const { name, unreached, missing, what, silentForMs, heldBy } = details;

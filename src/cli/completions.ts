@@ -33,7 +33,7 @@ function takesPath({ flags }: Option): boolean {
   return /<(?:file|folder|path)>/.test(flags);
 }
 
-/** `case` patterns of the words before the one that is completed. */
+/** `case` patterns of the words before the word that is completed. */
 function forBash(paths: readonly Path[]): string {
   const branches = paths.map(({ words, command }) => {
     const known = [...command.commands.map((inner) => inner.name()), ...optionsOf(command).flatMap(flagsOf)];

@@ -1,6 +1,6 @@
 /**
- * Reads a config file, YAML or JSON (which is YAML too). Everything wrong in it is told at once, each with file, line and
- * key, because whoever has three typos wants to hear of three.
+ * Reads a config file, YAML or JSON (which is YAML too). Every mistake in it is told at once, each with file, line and
+ * key, because a user with three typos wants to hear of three.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';

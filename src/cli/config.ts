@@ -33,7 +33,7 @@ export interface FoundSettings {
   readonly settings: CliSettings;
   /** Where each was said: a flag, a variable, or file and line. */
   readonly origins: Partial<Record<SettingKey, string>>;
-  /** Those that the command line says, itself or by the file it names; the others are what this process found around it. */
+  /** Settings from the command line, or from the file it names; this process found the others around it. */
   readonly byCommandLine: ReadonlySet<SettingKey>;
   /** The config file, if there is one. */
   readonly file: string | undefined;
@@ -42,7 +42,7 @@ export interface FoundSettings {
 /** Settings with where they were said. */
 export type Sourced = Pick<FoundSettings, 'settings' | 'origins'>;
 
-/** The flags with which whoever uses leases finds them: in a cell, or in a store. */
+/** The flags with which a command finds leases: in a cell, or in a store. */
 export function addLeaseOptions(command: Command): Command {
   return addOptions(command, ['leases', 'cell']).option(
     '--connect-timeout <duration>',
@@ -128,7 +128,7 @@ export async function clientConfig(flags: CellFlags, env: Environment = process.
 export function asClient({ settings, origins }: Sourced): ConnectOptions {
   const { cell, members } = required(settings);
   const { clientSecretFile, secretFile } = settings;
-  // A file is shared with members, and its secretFile is theirs; who passes one to a client means the client's.
+  // A file is shared with members, and its secretFile is theirs; a user that passes one to a client means the client's.
   const own = clientSecretFile ?? (isFromFile(origins.secretFile) ? undefined : secretFile);
   const origin = clientSecretFile === undefined ? origins.secretFile : origins.clientSecretFile;
   return { cell, members, ...(own === undefined ? {} : { clientSecret: readSecret(own, origin) }) };

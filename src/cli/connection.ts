@@ -63,7 +63,7 @@ export async function openCell(
   }
 }
 
-/** For those who watch: a member that comes up after the majority makes a gap, and most come at once. */
+/** For watchers: a member that comes up after the majority makes a gap, and most come at once. */
 export async function aMomentForAll(cell: Cell): Promise<void> {
   if (cell.state === 'ready') return;
   await Promise.race([once(cell, 'state'), new Promise((resolve) => setTimeout(resolve, MOMENT_MS))]);
@@ -95,7 +95,7 @@ export function noteOfPatience(text: string): { clear: () => void } {
   };
 }
 
-/** The same with a line for each member: whoever has five wants to see which. */
+/** The same with a line for each member: a user with five members wants to see which. */
 function inLines(error: TenureError, { cell, members, timeout }: ConnectOptions): TenureError {
   const heads = Object.entries(members).map(([id, address]) => `${id} (${address}): `);
   const reasons = String(error.details['reasons']);

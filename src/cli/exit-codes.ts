@@ -1,12 +1,12 @@
 /**
  * The exit codes of every command, in one place, and which error ends in which. They follow sysexits(3) where it
- * has a word, so that a script can tell "nobody answers" from "somebody else has it". `docs/cli.md` explains them.
+ * has a word, so that a script can tell "no member answers" from "another process has it". `docs/cli.md` explains them.
  */
 import type { ErrorCode, TenureError } from '../kernel/index.ts';
 
 export const EXIT = {
   ok: 0,
-  /** `tenure holder`: nobody holds the lease. */
+  /** `tenure holder`: the lease has no holder. */
   free: 1,
   /** A safety or liveness violation was found. */
   violation: 2,
@@ -96,7 +96,7 @@ const EXIT_OF: Readonly<Record<ErrorCode, number>> = {
   TENURE_WRONG_SECRET: EXIT.notAllowed,
 };
 
-/** What may work the next time is no bad configuration, whatever its code: whoever supervises the process starts it again. */
+/** An error that may pass is no bad configuration, whatever its code: the supervisor of the process starts it again. */
 export function exitCodeOf({ code, details }: Pick<TenureError, 'code' | 'details'>): number {
   return details['mayPass'] === true ? EXIT.notNow : EXIT_OF[code];
 }

@@ -1,4 +1,4 @@
-/** Leases that commands hand over to whoever waits for them, where the engine can. */
+/** Leases that commands hand over to their waiters, where the engine can. */
 import { TenureError } from '../kernel/index.ts';
 
 /** To the next in line; false if there is none, or the engine knows no such thing: then it is to be given back. */

@@ -29,7 +29,7 @@ async function inCell(flags: CellFlags, found: FoundSettings, options: LeaseOpti
         ? new TenureError('TENURE_NO_QUORUM', `no majority of members could be reached while '${name}' was waited for`)
         : null,
     settled: async () => await aMomentForAll(cell),
-    // Without a majority there is nobody to be elected by.
+    // Without a majority no candidate can be elected.
     ready: async (signal) => await cell.ready({ signal }),
   };
 }

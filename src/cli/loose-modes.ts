@@ -1,10 +1,10 @@
-/** Secrets and data that others on this machine can read or change: told, because nobody looks at modes until it is too late. */
+/** Secrets and data that others on this machine can read or change: told, because operators do not look at modes until it is too late. */
 import { statSync } from 'node:fs';
 
 const BY_OTHERS = 0o007;
 const WRITTEN_BY_GROUP = 0o020;
 
-/** What is wrong with the mode of a file or a folder, with what to do; null if nothing is, or if nobody can tell. */
+/** What is wrong with the mode of a file or a folder, with what to do; null if nothing is, or if it cannot be told. */
 export function looseMode(path: string): string | null {
   if (process.platform === 'win32') return null;
   const found = statSync(path, { throwIfNoEntry: false });

@@ -170,15 +170,15 @@ function outputs(): Pick<NodeJS.Process, 'stdout' | 'stderr'> {
   const { stdout, stderr } = process;
   if (!stdout.listeners('error').includes(endWithReader)) {
     stdout.on('error', endWithReader);
-    // Who reads no errors wants none.
+    // A user that closes standard error wants no errors.
     stderr.on('error', () => {});
   }
   return { stdout, stderr };
 }
 
 /**
- * Whoever read our output has seen enough (`tenure … | head`). What has no end of its own ends then; the rest goes on without a reader, so that
- * the exit code says what came of it. A full disk is another matter: what was asked for is not there.
+ * The reader of our output has seen enough (`tenure … | head`). A command that has no end of its own ends then; the others go on without a
+ * reader, so that the exit code says what came of them. A full disk is another matter: the requested output is not there.
  */
 function endWithReader(error: NodeJS.ErrnoException): void {
   if (READER_GONE.has(error.code ?? '')) {

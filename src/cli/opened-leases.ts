@@ -12,11 +12,11 @@ export interface OpenedLeases {
   readonly unsure: string;
   /** The number of the view that the cell is in, as far as was heard; null where there is none. */
   readonly viewEpoch: () => number | null;
-  /** Who waits for a name, where that can be told; null where it cannot. */
+  /** The waiters for a name, where they can be told; null where they cannot. */
   readonly waiters: (name: string) => Promise<readonly LeaseWaiter[] | null>;
   /** What is to be said where a request timed out because nothing could be reached; null if something could. */
   readonly cutOff: (name: string) => Promise<TenureError | null>;
-  /** For those who watch: resolves when nothing is about to be heard of that would be a gap. */
+  /** For watchers: resolves when nothing is about to be heard of that would be a gap. */
   readonly settled: () => Promise<void>;
   /** Resolves when leases can be had again. */
   readonly ready: (signal: AbortSignal) => Promise<void>;

@@ -1,5 +1,5 @@
 /**
- * Whether anybody still reads our output. A command that goes on for ever writes seldom, and would learn of a closed pipe with its next
+ * Whether a process still reads our output. A command that goes on for ever writes seldom, and would learn of a closed pipe with its next
  * line only: `tenure watch | head -1` would not end before something changes. Node cannot wait for a pipe to lose its reader; tail(1) of
  * GNU can, and does nothing else here. Where there is none, the next line tells.
  */

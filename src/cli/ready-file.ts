@@ -2,7 +2,7 @@
 import { closeSync, lstatSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { TenureError } from '../kernel/index.ts';
 
-/** What a ready file says; the first form is that of earlier versions. */
+/** What a ready file says; the first form is from earlier versions. */
 const OURS = /^(?:tenure serve )?\d+\n$/;
 const BYTES_MAX = 64;
 
@@ -15,7 +15,7 @@ export class ReadyFile {
   constructor(path: string | undefined) {
     this.#path = path;
     if (path === undefined) return;
-    // Better now than when nobody looks. What a killed process left behind would be believed.
+    // Better now than when no operator looks. A file that a killed process left behind would be believed.
     this.#clear(path);
     this.#make(path);
     rmSync(path);

@@ -99,7 +99,7 @@ export interface CliSettings {
 
 export type SettingKey = keyof CliSettings;
 
-/** Whose setting it is: of whoever uses leases, of every client of a cell and its members, or of members only. */
+/** The users of a setting: commands that use leases, every client of a cell and its members, or members only. */
 export type SettingUser = 'leases' | 'cell' | 'members';
 
 interface Setting<Value> {
@@ -193,7 +193,7 @@ export const SETTINGS: { readonly [Key in SettingKey]-?: Setting<NonNullable<Cli
 
 export const SETTING_KEYS: readonly SettingKey[] = Object.keys(SETTINGS) as SettingKey[];
 
-/** The paths among them: those in a file are relative to the file. */
+/** The paths among them: paths in a file are relative to the file. */
 export const PATH_KEYS: ReadonlySet<SettingKey> = new Set(['clientSecretFile', 'secretFile', 'dataDir']);
 
 /** `clientSecretFile` is `--client-secret-file` … */

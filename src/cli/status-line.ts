@@ -1,4 +1,4 @@
-/** One line at the bottom of a terminal that is written over; nothing elsewhere. Whoever prints something else clears it first. */
+/** One line at the bottom of a terminal that is written over; nothing elsewhere. A caller that prints something else clears it first. */
 export class StatusLine {
   readonly #stream: NodeJS.WriteStream;
   #isDrawn = false;
@@ -7,7 +7,7 @@ export class StatusLine {
     this.#stream = stream;
   }
 
-  /** Whether anybody can see it. */
+  /** Whether it can be seen. */
   get isShown(): boolean {
     return this.#stream.isTTY;
   }

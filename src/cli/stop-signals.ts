@@ -3,16 +3,16 @@ import { constants } from 'node:os';
 
 export interface StopSignals {
   readonly signal: AbortSignal;
-  /** As if one had come: nobody reads our output any more. */
+  /** As if a signal had come: our output has no reader any more. */
   stop(): void;
   /** From here on the signals do what they always did. */
   disarm(): void;
 }
 
-/** The keyboard, whoever supervises us, and a terminal that was closed. */
+/** From the keyboard, from a supervisor, and of a terminal that was closed. */
 const STOPS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** The first asks to stop; a second ends the process at once, for whoever has had enough. */
+/** The first asks to stop; a second ends the process at once, for an impatient user. */
 export function stopSignals(stops: readonly NodeJS.Signals[] = STOPS): StopSignals {
   const controller = new AbortController();
   const onSignal = (name: NodeJS.Signals): void => {

@@ -1,6 +1,6 @@
 /**
  * Clears a store of the records of leases that were given back. The floor of tokens is raised above all that will go, and only then each record is
- * erased, on the condition that it is still what was seen. Whoever creates one anew reads the floor after that, so tokens rise on.
+ * erased, on the condition that it is still the record that was seen. The next creator reads the floor after that, so tokens rise on.
  */
 import { decodeLeaseRecord, isUnreadable } from '../core/index.ts';
 import { RESERVED_NAME_PREFIX, TenureError } from '../kernel/index.ts';
@@ -10,7 +10,7 @@ export interface CompactionResult {
   /** Records of leases that were looked at. */
   readonly records: number;
   readonly erased: number;
-  /** Somebody holds these, or did and vanished. */
+  /** A process holds these, or did and vanished. */
   readonly held: number;
   /** Given back, and taken or changed before they could be erased; or no answer told whether they were. */
   readonly changed: number;

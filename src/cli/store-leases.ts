@@ -28,7 +28,7 @@ export async function inStore(url: string, flags: CellFlags, options: LeaseOptio
       waiters: async () => await Promise.resolve(null),
       cutOff: async (name) => await cutOff(storage, name),
       settled: async () => {},
-      // Whoever asks a store that does not answer waits until it does.
+      // A command that asks a store that does not answer waits until it does.
       ready: async () => {},
     };
   } finally {
@@ -69,7 +69,7 @@ function late(shown: string, limit: string, cause: unknown): TenureError {
   return error;
 }
 
-/** Nobody who holds a lease keeps the store from answering. While it is silent for its epoch, it does answer. */
+/** A holder does not keep the store from answering. While it is silent for its epoch, it does answer. */
 async function cutOff(storage: LeaseStorage, name: string): Promise<TenureError | null> {
   if (storage.silentForMs > 0) return null;
   const { holder, certain } = await storage.holder(name);

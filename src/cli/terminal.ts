@@ -9,7 +9,7 @@ export interface Palette {
   readonly yellow: (text: string) => string;
 }
 
-/** Colours for a stream; the same functions without colours where nobody would see them. */
+/** Colours for a stream; the same functions without colours where they would not be seen. */
 export function paletteFor(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv = process.env): Palette {
   const isColoured = stream.isTTY && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
   const paint =
@@ -39,7 +39,7 @@ export function glance(ms: number): string {
   return ms >= 10 ? `${Math.round(ms)}ms` : `${ms.toFixed(1)}ms`;
 }
 
-/** Bytes that a holder left for whoever asks: as text if they are text, otherwise in hexadecimal. */
+/** The metadata of a holder: as text if the bytes are text, otherwise in hexadecimal. */
 export function metaText(meta: Uint8Array | null): string | null {
   if (meta === null || meta.length === 0) return null;
   const text = Buffer.from(meta).toString('utf8');
@@ -47,7 +47,7 @@ export function metaText(meta: Uint8Array | null): string | null {
   return /[\x00-\x1f\x7f-\x9f\ufffd]/.test(text) ? `0x${Buffer.from(meta).toString('hex')}` : text;
 }
 
-/** Who holds a lease, for people: what the holder says of itself. An incarnation alone must not be taken for the id of a process. */
+/** The holder of a lease, for people: its metadata. An incarnation alone must not be taken for the id of a process. */
 export function holderText(meta: Uint8Array | null, { incarnation }: { readonly incarnation: number }): string {
   return metaText(meta) ?? `a process that says nothing of itself (incarnation ${incarnation})`;
 }

@@ -1,4 +1,4 @@
-/** What a viewer of a simulated world has to know at an instant: who is up, who holds what, who waits. Built up from the entries of a trace. */
+/** What a viewer of a simulated world has to know at an instant: the nodes that are up, the holders, the waiters. Built up from the entries of a trace. */
 import type { TracedRun, TraceEntry } from '../sim/index.ts';
 
 export interface WatchedNode {
@@ -14,14 +14,14 @@ export interface ResourceView {
   readonly name: string;
   /** By `node#incarnation`: more than one is what must never be. */
   readonly holders: Map<string, { readonly node: number; readonly token: number; readonly untilUs: number }>;
-  /** `node#incarnation#request` of those who asked and have no answer yet, to the node's number. */
+  /** `node#incarnation#request` of requests that have no answer yet, to the node's number. */
   readonly waiting: Map<string, number>;
 }
 
 export class WatchView {
   readonly nodes: readonly WatchedNode[];
   readonly resources: Map<string, ResourceView> = new Map();
-  /** Who is cut off, one list for each cut. */
+  /** The nodes that are cut off, one list for each cut. */
   readonly cuts: (readonly number[])[] = [];
   messages = 0;
   healed = false;

@@ -1,4 +1,4 @@
-/** What a command that holds a lease says of itself: who asks `tenure holder` wants to know whom to call. */
+/** The metadata of a command that holds a lease: a user of `tenure holder` wants to know which person to call. */
 import { hostname, userInfo } from 'node:os';
 
 export function whoAmI(): string {

@@ -1,10 +1,10 @@
-/** Who has a lease, in words for people who wait for it or waited in vain. */
+/** The holder of a lease, in words for people that wait for it or waited in vain. */
 import type { Cell, LeaseClient } from '../api/index.ts';
 import { quorumInMs } from '../api/cell/refusals.ts';
 import { TenureError } from '../kernel/index.ts';
 import { holderText } from './terminal.ts';
 
-/** Members of a cell that has just started grant nothing yet: nobody holds anything, and nobody can. */
+/** Members of a cell that has just started grant nothing yet: no process holds anything, and none can. */
 async function silence(client: LeaseClient): Promise<string | null> {
   if (!('status' in client)) return null;
   const standings = await (client as Cell).status();
@@ -19,7 +19,7 @@ export async function whoHas(client: LeaseClient, name: string): Promise<string>
   return `held by ${holderText(meta, holder)}, for at most ${Math.ceil(holder.remainingMsMax / 1000)} s unless it is renewed`;
 }
 
-/** A wait that ended because somebody has the lease says who. Any other error stays as it is. */
+/** A wait that ended because another process has the lease names that process. Any other error stays as it is. */
 export async function namingHolder(error: unknown, client: LeaseClient, name: string): Promise<unknown> {
   if (!(error instanceof TenureError) || error.code !== 'TENURE_WAIT_TIMEOUT') return error;
   if (error.details['unreached'] !== undefined || error.details['silentForMs'] !== undefined) return error;

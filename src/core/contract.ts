@@ -9,7 +9,7 @@
  *    emits effects into the step. Effects take place in the order emitted, but a crash may cut the
  *    sequence anywhere: no reply may rely on a write emitted earlier in the same step. A reply that
  *    depends on a write is emitted in the step that learns the write is done.
- * 3. Before each `receive` the driver asks `admits`. It knows from the connection who sent the message; what that
+ * 3. Before each `receive` the driver asks `admits`. It knows the sender from the connection; what that
  *    sender may not say is dropped, and never reaches `receive`.
  * 4. After each call the driver reads `wakeAt` and calls `wake` at or after that instant, perhaps
  *    much later. Being late is normal; a core judges time by `step.monoUs`, never by having been woken.
@@ -29,7 +29,7 @@ export interface Boot {
   readonly diskKept: boolean;
 }
 
-/** Who sent a message, as the driver knows it from the connection. Nothing of this is taken from the message. */
+/** The sender of a message, as the driver knows it from the connection. Nothing of this is taken from the message. */
 export interface Sender {
   readonly node: NodeId;
   /** The incarnation that the sender has proved to be. */
@@ -44,8 +44,8 @@ export const OWN_DISK: UnitId = -1;
 
 /**
  * Which record a read found. A conditional change names the version it has seen; null stands for "nothing there". Versions mean nothing to a core but
- * that equal ones are equal. A unit that compares bytes gives equal records equal versions: a record that was changed and changed back has its old
- * version, so a core that must know that nothing happened in between never writes the same bytes twice.
+ * that equal versions are equal. A unit that compares bytes gives equal records equal versions: a record that was changed and changed back has its
+ * old version, so a core that must know that nothing happened in between never writes the same bytes twice.
  */
 export type Version = Uint8Array;
 
@@ -53,7 +53,7 @@ export type Version = Uint8Array;
 export interface Completion {
   /** The number the core gave when it asked. */
   readonly op: number;
-  /** False when the unit says it failed, or nobody knows. The access may have taken effect all the same, and may do so later. */
+  /** False when the unit says it failed, or its outcome is unknown. The access may have taken effect all the same, and may do so later. */
   readonly ok: boolean;
   /** True for a `swap` that found another version than it named: it has changed nothing, and never will. A swap that is `ok` and not lost is won. */
   readonly isLost: boolean;
@@ -78,7 +78,7 @@ export interface Step<Message, Event> {
   send(to: NodeId, message: Message): void;
 
   read(unit: UnitId, key: string, op: number): void;
-  /** `value` is copied when this returns, but for the own disk: nobody changes those bytes before the write is answered. */
+  /** `value` is copied when this returns, but for the own disk: the core does not change those bytes before the write is answered. */
   write(unit: UnitId, key: string, value: Uint8Array, op: number): void;
   /**
    * Of a shared unit: takes effect only if the record has this version at that instant. On null it creates, to null it erases. Both are copied when

@@ -9,7 +9,7 @@
 import { invariant, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
 import type { Completion, Core, Sender, Snapshot, Step, UnitId, Version } from './contract.ts';
 
-/** A message of one of the cores that make up another. The record is used again: as with any message, nobody keeps it. */
+/** A message of one of the cores that make up another. The record is used again: as with any message, no receiver keeps it. */
 export interface LaneMessage<Lane extends number, Message> {
   readonly lane: Lane;
   readonly message: Message;
@@ -92,7 +92,7 @@ export class NestedCore<Lane extends number, Message, Command, Event, OuterMessa
     return this.#underWay;
   }
 
-  /** False if this is not an access of this core. The answer is for nobody: the core is used no more, and its accesses only waited for. */
+  /** False if this is not an access of this core. The answer is dropped: the core is used no more, and its accesses only waited for. */
   discard({ op }: Completion): boolean {
     const { lane, lanes } = this.#options;
     if ((op - lane) % lanes !== 0) return false;
@@ -180,7 +180,7 @@ export class NestedCore<Lane extends number, Message, Command, Event, OuterMessa
     this.#step = null;
   }
 
-  /** The inner step is over: the outer core hears what was said, and what comes of its commands, in order. */
+  /** The inner step is over: the outer core hears the inner core's events, and the events that its own commands cause, in order. */
   #leave(step: Step<OuterMessage, OuterEvent>): void {
     this.#exit();
     if (this.#isTelling || this.#events.length === 0) return;

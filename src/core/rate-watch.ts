@@ -40,7 +40,7 @@ export interface RateWatchOptions {
 class Comparison {
   pace: PeerPace = 'unknown';
   readonly #options: RateWatchOptions;
-  /** In order; the first is the one that the next is judged by, or one before it. */
+  /** In order; the first is the reading that the next is judged by, or an earlier one. */
   readonly #readings: ClockReading[] = [];
 
   constructor(options: RateWatchOptions) {
@@ -50,7 +50,7 @@ class Comparison {
   add(reading: ClockReading): void {
     const readings = this.#readings;
     const newest = readings.at(-1);
-    // The same one again, or one that cannot be: a peer that started anew has a clock that did.
+    // The same reading again, or an impossible one: a peer that started anew has a clock that did.
     if (newest && (reading.beforeUs <= newest.beforeUs || reading.afterUs < reading.beforeUs)) return;
     if (newest && reading.peerUs < newest.peerUs) {
       readings.length = 0;
@@ -110,9 +110,9 @@ export class RateWatch {
   }
 
   /**
-   * By the clocks of the members that are `present`, this node left out. Those that agree with the own clock stand
-   * against those that disagree in the same way; where there are as many on both sides, nobody knows who is off, and
-   * this node takes it that it is. Once off, it is off until some member's clock agrees again.
+   * By the clocks of the members that are `present`, this node left out. Clocks that agree with the own clock stand
+   * against clocks that disagree in the same way; where there are as many on both sides, it is unknown which are off, and
+   * this node takes it that its own is. Once off, it is off until some member's clock agrees again.
    */
   judge(present: Iterable<number>): RateVerdict {
     let [alike, faster, slower] = [0, 0, 0];

@@ -2,7 +2,7 @@
  * Answers that wait for writes. A core keeps its state in numbered places of one unit. An answer that depends on what is in some of
  * these places leaves in the step that learns that their writes are done. For each place one write at a time is under way, because writes
  * may take effect in any order; changes made meanwhile are written next, together. What the places hold is for the core to say. A
- * core whose write fails leaves the queue alone from then on: nobody knows what the unit holds, so none of the answers may leave.
+ * core whose write fails leaves the queue alone from then on: the content of the unit is unknown, so none of the answers may leave.
  */
 import { invariant } from '../kernel/index.ts';
 import type { Snapshot, Step, UnitId } from './contract.ts';

@@ -1,5 +1,5 @@
 /**
- * Ballots: who may go first when several want the same thing. Ordered by hybrid time, then by
+ * Ballots: which proposer may go first when several want the same thing. Ordered by hybrid time, then by
  * incarnation: a total order (Flease's "equal if within ε" is not transitive, PaxosLease's "mod n"
  * collides; rule 9). The time part of the first ballot that wins a lease is its fencing token.
  *
@@ -13,7 +13,7 @@ export type BallotTime = number & { readonly __ballotTime: true };
 
 /**
  * About the year 2200. A wall clock that shows more is not believed: it may drag tokens as far as this, and
- * what comes above are single steps, of which there are enough for ever.
+ * above it come single steps, of which there are enough for ever.
  */
 export const WALL_US_BELIEVED_MAX = 7_258_000_000_000_000;
 
@@ -48,7 +48,7 @@ export class BallotClock {
     if (time > this.#last) this.#last = time;
   }
 
-  /** A wall clock that was set back by more than `aheadUsMax` begins anew: nobody would believe what comes above the last one. */
+  /** A wall clock that was set back by more than `aheadUsMax` begins anew: no node would believe a ballot above the last one. */
   next(wallUs: number, aheadUsMax: number = Infinity): BallotTime {
     const wall = Math.floor(Math.min(wallUs, WALL_US_BELIEVED_MAX));
     const next = Math.max((this.#last > wall + aheadUsMax ? NO_BALLOT : this.#last) + 1, wall);

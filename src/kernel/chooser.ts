@@ -25,7 +25,7 @@ export class SeededChooser implements Chooser {
 
 /**
  * Walks every sequence of choices, one after the other, in depth-first order. A run may take any number of choices, and
- * later bounds may depend on earlier choices, but the same choices must lead to the same run: one that asks for
+ * later bounds may depend on earlier choices, but the same choices must lead to the same run: a run that asks for
  * another bound, or ends before it reached the choice it was started for, would leave sequences out unseen. It throws.
  *
  *     const all = new EnumeratingChooser();

@@ -13,7 +13,7 @@ export type Duration = number | string;
 export const DURATION_US_MAX: SpanUs = 31_536_000_000_000 as SpanUs;
 
 const EXAMPLES = "write it like '15s', '1500ms', '1.5s', '2m', '1h30m', '1d' or '250us'";
-/** For whoever passed a value and not a text: on a command line everything is text. */
+/** For a caller that passed a value and not a text: on a command line everything is text. */
 const AS_NUMBER = ', or as a number of milliseconds';
 
 const DAY_US = 86_400_000_000;
@@ -38,7 +38,7 @@ const UNITS_US: ReadonlyMap<string, number> = new Map([
 const TEXT_LENGTH_MAX = 64;
 
 /**
- * Reads a duration, zero included. Text finer than a microsecond is refused, because whoever wrote it
+ * Reads a duration, zero included. Text finer than a microsecond is refused, because its writer
  * expects it to matter. A number is rounded to the microsecond, because it comes out of arithmetic:
  * refusing `deadline - performance.now()` now and then would be a trap.
  */
@@ -113,7 +113,7 @@ function fractionUs(fraction: string, unitUs: number, text: string): number {
 
 function atMostMax(us: number, input: Duration): SpanUs {
   if (us > DURATION_US_MAX) throw refusal(input, 'it is longer than 365 days');
-  // -0 ms is 0: a sign that nobody sees must not travel on.
+  // -0 ms is 0: an invisible sign must not travel on.
   return (us + 0) as SpanUs;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Who is who. A node's number is given by whoever drives the core (the simulator, the runtime) and
+ * Identities of nodes and processes. The driver of a core (the simulator, the runtime) gives a node its number, which
  * holds only there; an incarnation is what the protocols trust.
  */
 
@@ -12,7 +12,7 @@ export type NodeId = number & { readonly __nodeId: true };
  */
 export type Incarnation = number & { readonly __incarnation: true };
 
-/** No one. Real incarnations are positive. */
+/** No process. Real incarnations are positive. */
 export const NOBODY: Incarnation = 0 as Incarnation;
 
 /** The numbers that an incarnation gives to its leases and questions are from 1 to this, and never the same twice: 48 bits, as tables keep them. */

@@ -138,7 +138,7 @@ export class IntervalSet implements Iterable<Interval> {
     return this.endingFrom(-Infinity);
   }
 
-  /** Those of them that end at this integer or later. */
+  /** The intervals that end at this integer or later. */
   *endingFrom(integer: number): Generator<Interval, void, undefined> {
     for (let i = this.#firstEndingAtOrAfter(integer); i < this.#starts.length; i++) yield [at(this.#starts, i), at(this.#ends, i)];
   }

@@ -1,6 +1,6 @@
 /**
  * Hashes for tables whose keys strangers choose: HalfSipHash-1-3, the function that the Linux kernel uses for the same purpose.
- * Whoever does not know the key cannot choose keys that collide. A seed for MurmurHash would not do: there are inputs that collide
+ * A stranger that does not know the key cannot choose keys that collide. A seed for MurmurHash would not do: there are inputs that collide
  * under every seed. What members must agree on is placed by `hashName`, which has no key.
  */
 

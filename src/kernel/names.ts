@@ -1,7 +1,7 @@
 /**
  * Resource names: 1 to 255 bytes of UTF-8 without control characters, the same resource exactly if
  * the bytes are the same (nothing is normalised or folded). Here is what turns a name into bytes and
- * back, and what tables need of those bytes: whether they are a name, their hash, their order.
+ * back, and what tables need of a name's bytes: whether they are a name, their hash, their order.
  */
 import { TenureError } from './errors.ts';
 
@@ -23,7 +23,7 @@ export function encodePrefix(text: string): Uint8Array {
   return text === '' ? new Uint8Array(0) : encodeName(text);
 }
 
-/** The bytes of a name, reserved ones included. Throws `TENURE_BAD_NAME` for what is no name. */
+/** The bytes of a name, reserved names included. Throws `TENURE_BAD_NAME` for what is no name. */
 export function encodeName(text: string): Uint8Array {
   const bytes = new Uint8Array(nameLength(text));
   let at = 0;
@@ -232,7 +232,7 @@ function scramble(word: number): number {
   return Math.imul((mixed << 15) | (mixed >>> 17), 0x1b873593);
 }
 
-/** Quoted as JSON: the characters at fault are the ones a terminal or a log would swallow. */
+/** Quoted as JSON: a terminal or a log would swallow the characters at fault. */
 function refusal(text: string, why: string): TenureError {
   const shown = JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
   return new TenureError('TENURE_BAD_NAME', `${shown} cannot name a resource: ${why}`, { name: shown, why });

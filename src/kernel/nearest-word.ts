@@ -1,4 +1,4 @@
-/** Finds what somebody who mistyped a word meant: the nearest of the known words, if any is near enough. */
+/** Finds the word that a mistyped word stands for: the nearest of the known words, if any is near enough. */
 
 /** The nearest word, or null: letters may be missing, added, wrong or swapped, up to a third of the word. */
 export function nearestWord(typed: string, known: Iterable<string>): string | null {

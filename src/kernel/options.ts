@@ -1,5 +1,5 @@
 /**
- * Options of public calls. An option that a call does not know is refused with the one that was probably meant: ignored, a
+ * Options of public calls. An option that a call does not know is refused, with the option that was probably meant: ignored, a
  * misspelt `wait` would wait for ever. Values are looked at only as far as the call itself would stumble over them.
  */
 import { TenureError } from './errors.ts';
@@ -8,7 +8,7 @@ import { nearestWord } from './nearest-word.ts';
 /** What kind of value an option takes; `any` where whatever reads the value refuses it with words of its own. */
 export type OptionKind = 'any' | 'signal' | 'function' | 'boolean' | 'number' | 'text' | 'bytes' | 'object';
 
-/** Every option of a call. One that is added to the type and not here does not compile. */
+/** Every option of a call. An option that is added to the type and not here does not compile. */
 export type OptionTable<Options> = { readonly [Key in keyof Required<Options>]: OptionKind };
 
 /** What other libraries call it, or what people try first: the first of ours that the call has is suggested. */
@@ -45,7 +45,7 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
 
 /** The options themselves. Throws `TENURE_BAD_ARGUMENT` for what is none of them, or of the wrong kind. */
 export function checkOptions<Options extends object>(call: string, options: Options, table: OptionTable<Options>): Options {
-  // Functions have properties as well; whoever passes one has mixed up the order.
+  // Functions have properties as well; a caller that passes one has mixed up the order.
   if (!isObject(options)) {
     throw new TenureError('TENURE_BAD_ARGUMENT', `the options of ${call} are an object like { ${someOf(table)} }, not ${shown(options)}`, {
       call,

@@ -1,6 +1,6 @@
 /**
  * Values under strings of bytes, found by whatever begins with them: the prefixes of a name, without a look at any other. A radix
- * tree: looking up costs the length of the name, however many prefixes there are and whoever chose them.
+ * tree: looking up costs the length of the name, however many prefixes there are, also where strangers chose them.
  */
 
 class Branch<Value> {

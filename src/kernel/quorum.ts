@@ -1,6 +1,6 @@
 /**
  * Majorities, counted by distinct voter (rule 5): a duplicated answer is not a second vote. Voters are
- * known by their number in the view, from 0; who may vote at all is not decided here.
+ * known by their number in the view, from 0; which nodes may vote at all is not decided here.
  */
 import { invariant } from './errors.ts';
 
@@ -14,7 +14,7 @@ export class VoterSet {
   #rest: Set<number> | undefined;
   #size = 0;
 
-  /** How many voted. Nobody but `add` makes it grow. */
+  /** How many voted. Only `add` makes it grow. */
   get size(): number {
     return this.#size;
   }

@@ -1,7 +1,7 @@
 /**
- * A member's data directory: an LMDB environment with who it belongs to, the incarnation of its last start, and
- * what the cores write, each service in a part of its own. Writes of one turn, of all services together, are one transaction,
- * flushed before anyone is told. `lmdb` is an optional package and loaded here, when a directory is opened.
+ * A member's data directory: an LMDB environment with its cell and member, the incarnation of its last start, and
+ * the cores' records, each service in a part of its own. Writes of one turn, of all services together, are one transaction,
+ * flushed before any caller is told. `lmdb` is an optional package and loaded here, when a directory is opened.
  */
 import { chmodSync, mkdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,13 +38,13 @@ const INSTALL = 'npm install lmdb';
 /** Copies of fewer bytes share a buffer, and the library asks for the address of a buffer once: that costs less than a buffer for each. */
 const COPIED_BELOW_BYTES = 4096;
 const MEGABYTE = 1024 * 1024;
-/** What members have voted for is nobody else's business, and nobody else's to change. */
+/** Other users of the machine may neither read nor change the votes of members. */
 const DIR_MODE = 0o700;
 const FILE_MODE = 0o600;
 
 /**
  * A transaction begins at the end of a turn, however much the turn writes: by default the library begins one with the sixth write, and
- * the rest of the turn waits for another flush. Its own batches of a turn are off: each has a promise that rejects where nobody waits for it.
+ * the rest of the turn waits for another flush. Its own batches of a turn are off: each has a promise that rejects unhandled.
  */
 const TURN_BY_TURN = { overlappingSync: false, eventTurnBatching: false, txnStartThreshold: 2 ** 30 };
 
@@ -284,7 +284,7 @@ function corrupt(path: string, why: string): TenureError {
   });
 }
 
-/** That may pass: somebody makes room. */
+/** That may pass: the operator makes room. */
 function noRoom(path: string): TenureError {
   return new TenureError(
     'TENURE_DATA_DIR',

@@ -1,6 +1,6 @@
 /**
  * One process at a time uses a data directory. The owner listens on a socket whose name stands in the database;
- * whoever comes next knocks there. A process that was killed answers no more, one that only stands still does.
+ * the next process knocks there. A killed process answers no more, a process that only stands still does.
  * Names are never used twice and are changed in a transaction, so two that find a dead owner cannot both win.
  */
 import { randomBytes } from 'node:crypto';
@@ -12,10 +12,10 @@ import { TenureError } from '../kernel/index.ts';
 import { written } from './lmdb-write.ts';
 
 const OWNER = '_owner';
-/** Longer ones do not fit into the address of a socket on every system. */
+/** Longer names do not fit into the address of a socket on every system. */
 const SOCKET_BYTES_MAX = 100;
 
-/** What it means to knock where nobody lives any more. */
+/** Codes of a knock at the socket of an owner that is gone. */
 const GONE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTSOCK']);
 
 type Db = RootDatabase<Uint8Array, string>;
@@ -59,7 +59,7 @@ export class DirLock {
         }),
       );
     } catch {
-      // Who comes next knocks in vain, and takes it.
+      // The next process knocks in vain, and takes it.
     }
     await new Promise((resolve) => this.#server.close(resolve));
   }
@@ -95,7 +95,7 @@ async function isAlive(address: string): Promise<boolean> {
       resolve(alive);
     };
     socket.once('connect', answer(true));
-    // Only who is gone leaves nothing to connect to. One that stands still may have no room left for those who knock.
+    // Only an owner that is gone leaves nothing to connect to. An owner that stands still may have no room left for another connection.
     socket.once('error', ({ code }: NodeJS.ErrnoException) => answer(!GONE.has(code ?? ''))());
   });
 }

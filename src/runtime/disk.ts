@@ -2,7 +2,7 @@
 export interface Disk {
   /** `done` is told what is there, null if nothing is; or that it failed. */
   read(key: string, done: DiskAnswer): void;
-  /** Nobody changes `value` before `done` is told: it need not be copied. `done` is told once it survives a crash of the machine. */
+  /** The caller does not change `value` before `done` is told: it need not be copied. `done` is told once it survives a crash of the machine. */
   write(key: string, value: Uint8Array, done: DiskAnswer): void;
   /** Nothing is there from here on, as after a write. */
   erase(key: string, done: DiskAnswer): void;

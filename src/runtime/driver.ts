@@ -25,7 +25,7 @@ export interface DriverOptions<Message, Command, Event> {
   readonly disk?: Disk | undefined;
   /** The shared units, by their numbers, if there are any. */
   readonly units?: ReadonlyMap<UnitId, SharedUnit> | undefined;
-  /** Who a peer has proved to be; undefined for one that is not connected. */
+  /** The identity that a peer has proved; undefined for a peer that is not connected. */
   readonly senderOf: (peer: NodeId) => Sender | undefined;
   readonly onEvent: (event: Event) => void;
   readonly onClockNotice?: ClockNotice;
@@ -226,7 +226,7 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
     this.#watch.look(this.monoUs, this.wallUs, dueAt);
   }
 
-  /** Messages to oneself are steps of their own, in order, after the one that sent them. */
+  /** Messages to oneself are steps of their own, in order, after the step that sent them. */
   #deliverOwn(): void {
     const { self, ownCodec } = this.#options;
     while (this.#own.length > 0) {
@@ -256,7 +256,7 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
       // There may be more of them while they are told.
       while (told < events.length) onEvent(events[told++] as Event);
     } finally {
-      // Whoever throws here harms no event but its own: the rest is told with the next step.
+      // A listener that throws here harms no event but its own: the rest is told with the next step.
       if (told === events.length) events.length = 0;
       else events.splice(0, told);
       this.#isTelling = false;

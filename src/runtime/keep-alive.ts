@@ -1,5 +1,5 @@
 /**
- * Sockets and timers of a cell keep no process alive that wants to exit; a call that somebody waits for
+ * Sockets and timers of a cell keep no process alive that wants to exit; a call that the program awaits
  * does. Otherwise `await cell.acquire(…)` would end the program in the middle of the wait.
  */
 const FOR_EVER_MS = 2 ** 30;
@@ -18,7 +18,7 @@ export class KeepAlive {
     }
   }
 
-  /** The same for whoever knows both ends of a wait: until `letGo` was called as often. */
+  /** The same for a caller that knows both ends of a wait: until `letGo` was called as often. */
   hold(): void {
     // One timer, held and let go: a call after the other would make and end one for each.
     this.#handle ??= setInterval(() => undefined, FOR_EVER_MS);

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 
 /** A larger one is not copied: it is read where it is, and nothing is written. */
 const COPIED_BYTES_MAX = 64 * 1024 * 1024;
-/** A trial that takes longer has met damage that leads in a circle, or a machine that is far too busy: nobody knows. */
+/** A trial that takes longer has met damage that leads in a circle, or a machine that is far too busy: the outcome is unknown. */
 const TRIAL_MS = 30_000;
 const DAMAGED = 3;
 

@@ -1,6 +1,6 @@
 /**
- * Writes to an LMDB environment whose failures stay where they belong. The library rejects a second promise for each
- * that fails, which nobody waits for and which would end the process; and when the system refuses a write, for want of
+ * Writes to an LMDB environment whose failures stay where they belong. For each write that fails the library rejects a second
+ * promise, which is not handled and would end the process; and when the system refuses a write, for want of
  * room above all, it spoils the memory of the process. So it is asked to write only where there is room.
  */
 import { statfsSync } from 'node:fs';

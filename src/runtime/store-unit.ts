@@ -1,6 +1,6 @@
 /**
- * A store as a shared unit of a core. The version of a record is its bytes, as stores compare nothing else. What a store throws, and what it says
- * nobody knows, are the same to a core: the access has failed, and may have taken effect. The reason goes to whoever runs the core.
+ * A store as a shared unit of a core. The version of a record is its bytes, as stores compare nothing else. An error that a store throws, and an
+ * outcome that it calls unknown, are the same to a core: the access has failed, and may have taken effect. The reason goes to the core's caller.
  */
 import type { TenureError } from '../kernel/index.ts';
 import type { Version } from '../core/index.ts';
@@ -20,7 +20,7 @@ export interface UnitStore {
 }
 
 export interface StoreUnitOptions {
-  /** How long each access is waited for; the store's own default if nothing is said. One that could not be sent within that time is never sent. */
+  /** How long each access is waited for; the store's own default if nothing is said. An access that could not be sent within that time is never sent. */
   readonly timeoutMs?: number;
   /** How many accesses are under way at most: 16 unless told otherwise. */
   readonly atOnce?: number;
@@ -48,8 +48,8 @@ export class StoreUnit implements SharedUnit {
   readonly #atOnce: number;
   readonly #onFailure: (error: unknown) => void;
   /**
-   * Accesses that were not sent yet. The latest goes first: where more is asked than the store can do, what has waited for long
-   * is of no use to anybody, and what is new may still come in time. Otherwise all would be late, and nothing come of any.
+   * Accesses that were not sent yet. The latest goes first: where more is asked than the store can do, an access that has waited for long
+   * is of no use to its caller, and a new access may still come in time. Otherwise all would be late, and nothing come of any.
    */
   readonly #unsent: WaitingAccess[] = [];
   #underWay = 0;

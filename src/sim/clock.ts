@@ -5,7 +5,7 @@
  */
 import { monoUs, wallUs, type MonoUs, type WallUs } from '../kernel/index.ts';
 
-/** Roughly 2027: simulated wall clocks look like real ones. */
+/** Roughly 2027: simulated wall clocks look like those of real machines. */
 export const SIM_EPOCH_US = 1_800_000_000_000_000;
 
 export class MachineClock {

@@ -1,5 +1,5 @@
 /**
- * Who wins when several ask at once (F6): contenders whose clocks are apart, within ε, draw their ballots and a register
+ * Which contender wins when several ask at once (F6): contenders whose clocks are apart, within ε, draw their ballots and a register
  * that all of them reach takes the highest. With plain time as the ballot the fastest clock wins; with buckets, chance does.
  */
 import { compareBallots, incarnation, Random, wallUs, monoUs } from '../kernel/index.ts';

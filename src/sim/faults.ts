@@ -8,7 +8,7 @@ import type { Chooser } from '../kernel/index.ts';
 export interface FaultPlan {
   latencyUsMin: number;
   latencyUsSpread: number;
-  /** The share of messages whose latency doubles, of those the share that doubles again, and so on. */
+  /** The share of messages whose latency doubles; the same share of these messages doubles again, and so on. */
   tailPpm: number;
   lossPpm: number;
   duplicatePpm: number;
@@ -218,8 +218,8 @@ export function drawFaults(chooser: Chooser, scale: FaultScale): FaultPlan {
     faults.stallEveryUs = between(part(4), termUs * 4);
     faults.stallUsMax = between(part(10), termUs * 3);
   }
-  // A machine that sleeps while its wall clock is set back by as much looks like one that never slept:
-  // no protocol can tell (docs/guarantees.md), so a run has one or the other.
+  // A machine that sleeps while its wall clock is set back by as much looks like a machine that never slept:
+  // no protocol can tell (docs/guarantees.md), so a run has one fault or the other.
   if (one(4)) {
     faults.sleepEveryUs = between(part(4), termUs * 4);
     faults.sleepUsMax = between(part(10), termUs * 3);

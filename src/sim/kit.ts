@@ -54,7 +54,7 @@ export function shrink(of: Kit, seed: number, mutant: string | null, watch: Redu
 
 const BOUNDLESS: SearchLimits = { maxStates: Infinity, isOver: () => false };
 
-/** Searches the small world, with these bounds and otherwise the usual ones, to its end unless the limits say otherwise. */
+/** Searches the small world, with these bounds and the defaults for the rest, to its end unless the limits say otherwise. */
 export function explore(
   of: Kit,
   bounds: Readonly<Record<string, number | boolean>>,

@@ -1,7 +1,7 @@
 /**
  * Liars: processes that know the secret of clients and keep no rule. A liar sends well-formed messages of any kind to
- * anyone, made up or copied from what went over the wire, whose every word it has heard. It cannot be another process:
- * whoever gets its messages knows the number and the incarnation of the connection they came by. It stops when the
+ * any node, made up or copied from the wire, whose every word it has heard. It cannot be another process:
+ * a receiver of its messages knows the number and the incarnation of the connection they came by. It stops when the
  * world heals; from then on progress is owed.
  */
 import { monoAfter, NEVER, nodeId, spanUs, type MonoUs } from '../kernel/index.ts';
@@ -9,7 +9,7 @@ import type { Boot, Core, Snapshot, Step } from '../core/index.ts';
 import { ByteReader, ByteWriter, type Codec } from '../wire/index.ts';
 import type { Desk, Forger, User } from './protocol.ts';
 
-/** So many messages are remembered: older ones are of no use to a liar. */
+/** So many messages are remembered: older messages are of no use to a liar. */
 const REMEMBERED = 48;
 const LAST = 8;
 /** Messages of one burst, at most. */

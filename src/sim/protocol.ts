@@ -34,12 +34,12 @@ export interface PlannedCut {
 /** One drawn world. */
 export interface Scenario<Config> {
   readonly nodes: number;
-  /** So many of the nodes, the last ones, are liars. */
+  /** How many nodes are liars: the last of them. */
   readonly liars?: number;
   /** Shared storage units. */
   readonly units: number;
   readonly faults: FaultPlan;
-  /** Cuts beside those that the faults draw. */
+  /** Cuts beside the cuts that the faults draw. */
   readonly cuts?: readonly PlannedCut[];
   /** "A term later" in this world. */
   readonly termUs: number;
@@ -91,7 +91,7 @@ export interface Desk<Command> {
   choose(bound: number): number;
   command(command: Command): void;
   after(spanUs: number, tag: number): void;
-  /** From here on this process uses the unit in its present epoch. Whether somebody has waited that epoch out. */
+  /** From here on this process uses the unit in its present epoch. Returns whether a process has waited that epoch out. */
   openUnit?(unit: UnitId): boolean;
   /** The epoch in which this process uses the unit. */
   epochOf?(unit: UnitId): number;

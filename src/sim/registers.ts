@@ -100,7 +100,7 @@ export class Registers {
     const access = begun(node, request, change);
     if (action === 'list') this.#lists.add(access);
     for (const register of this.#readBy(access)) register.beginRead(access);
-    // A swap may lose: nobody finds it before it has won.
+    // A swap may lose: no read finds it before it has won.
     if (change !== null && action !== 'swap' && !this.#isAtomic) this.#registerOf(access).begin(change);
     if (unit !== OWN_DISK) this.#pending.add(access);
     return Object.assign(access, more);
@@ -146,7 +146,7 @@ export class Registers {
     register.land(change.value, ++this.#places);
   }
 
-  /** Nobody will ever be told of it. */
+  /** No process will ever be told of it. */
   abandon(access: BegunAccess): void {
     this.#pending.delete(access);
     for (const register of this.#readBy(access)) register.endRead(access);
@@ -175,7 +175,7 @@ export class Registers {
     return this.#registerOf(access).newest;
   }
 
-  /** The keys that a list may leave out or name, each as it likes, and those that it must name. */
+  /** The keys that a list may leave out or name, each as it likes, and the keys that it must name. */
   listable(access: BegunAccess): { readonly must: string[]; readonly may: string[] } {
     const must: string[] = [];
     const may: string[] = [];

@@ -1,8 +1,8 @@
 /**
  * One regular register, as the simulated world, the stage and the explorer have it. The order in which changes take effect is the one order that
- * all reads agree on. A weak read may find any change that is not followed, in that order, by one that was answered before the read began. A
+ * all reads agree on. A weak read may find any change that is not followed, in that order, by a change that was answered before the read began. A
  * plain write under way has no place in the order yet, so it may be found, and not found, and found again. A conditional write is found only once
- * it has won: one that loses was never there.
+ * it has won: a conditional write that loses was never there.
  */
 
 /** A place in the order of all effects: instants are too coarse, much happens in the same microsecond. Places count from 1. */
@@ -81,7 +81,7 @@ export class RegularRegister {
     if (at >= 0) this.#changes.splice(at, 1);
   }
 
-  /** A change that nobody waits for: it is over as soon as it is there. */
+  /** A change that no process waits for: it is over as soon as it is there. */
   land(value: Uint8Array | null, place: OrderPlace, isCorrupt = false): void {
     const change = isCorrupt ? { value, place, isCorrupt } : { value, place };
     this.begin(change);
@@ -157,7 +157,7 @@ export class RegularRegister {
     const oldest = Math.min(this.#floor, ...this.#readers.values());
     const placed = this.#isWeak ? this.#changes.filter(({ place }) => place !== NOT_YET && place >= oldest) : [];
     const effects = this.#isWeak ? placed.sort((a, b) => a.place - b.place) : this.newest ? [this.newest] : [];
-    // A record that everybody knows to be erased is as good as one that never was.
+    // A record that every process knows to be erased is as good as a record that never was.
     const isErased = !forgets && effects[0]?.value === null && (!this.#isWeak || oldest > 0);
     return isErased ? effects.slice(1) : effects;
   }

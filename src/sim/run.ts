@@ -6,7 +6,7 @@ import type { Mutant, SimProtocol, Sometime } from './protocol.ts';
 import { Trace, type TraceEntry } from './trace.ts';
 import { World } from './world.ts';
 
-/** What observers look at, and what nobody judges: nothing of it can break. */
+/** What observers look at, and what no referee judges: nothing of it can break. */
 const OBSERVED: readonly string[] = ['interest', 'unjudged'];
 
 export interface RunResult {

@@ -152,7 +152,7 @@ export class Tape<Command> {
     this.did(process, ok ? { kind: 'answer', ...asked, ...finding, ...listing } : { kind: 'fail', ...asked });
   }
 
-  /** An access to storage took effect, perhaps once more; whether anybody is told is another matter. */
+  /** An access to storage took effect, perhaps once more; whether a process is told is another matter. */
   effected(access: ScheduledAccess, isAgain: boolean): void {
     const { change, astray, request } = access;
     const asked = this.#accesses.get(access);

@@ -6,7 +6,7 @@ import type { UnitId } from '../core/index.ts';
 
 export class UnitEpochs {
   readonly #current = new Map<UnitId, number>();
-  /** By unit, the last epoch that somebody has waited out. The first one has nothing to wait for. */
+  /** By unit, the last epoch that a process has waited out. The first epoch has nothing to wait for. */
   readonly #waitedOut = new Map<UnitId, number>();
   /** By unit and process, the epoch that it has opened. */
   readonly #opened = new Map<string, number>();
@@ -16,7 +16,7 @@ export class UnitEpochs {
     this.#current.set(unit, this.#of(unit) + 1);
   }
 
-  /** Whether somebody has waited out the epoch that the process is in from here on. */
+  /** Whether any process has waited out the epoch that this process is in from here on. */
   open(process: number, unit: UnitId): boolean {
     const epoch = this.#of(unit);
     this.#opened.set(keyOf(process, unit), epoch);

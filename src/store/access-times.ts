@@ -59,7 +59,7 @@ function roundUp(ms: number): number {
   return Number((step * decade).toPrecision(12));
 }
 
-/** Clopper and Pearson: the part at which so few or fewer late ones among `count` would be seen in one of twenty samples only. */
+/** Clopper and Pearson: the part at which so few or fewer late accesses among `count` would be seen in one of twenty samples only. */
 function upperBound(late: number, count: number): number {
   if (count === 0 || late >= count) return 1;
   let [low, high] = [late / count, 1];

@@ -140,14 +140,14 @@ async function openReplicated(url: URL, options: OpenStoreOptions): Promise<Repl
   return await openUnits(url, options.create === 'init' ? 'init' : 'never', options);
 }
 
-/** Opens a replicated store to repair its units: also those that were wiped. The caller closes it. */
+/** Opens a replicated store to repair its units: also wiped units. The caller closes it. */
 export async function connectForRepair(url: string, options: AccessOptions = {}): Promise<ReplicatedStore> {
   const parsed = parse(url);
   if (parsed.protocol !== 'replicated:') throw bad(parsed.href, 'only the units of a replicated store are repaired');
   return await openUnits(parsed, 'repair', options);
 }
 
-/** A replicated store whose units lost too much begins anew with what they have. Nobody may use it meanwhile. */
+/** A replicated store whose units lost too much begins anew with what they have. No other process may use it meanwhile. */
 export async function beginAnew(url: string, options: AccessOptions = {}): Promise<BegunAnew> {
   const parsed = parse(url);
   if (parsed.protocol !== 'replicated:') throw bad(parsed.href, 'only a replicated store begins anew');

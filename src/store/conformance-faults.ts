@@ -32,7 +32,7 @@ export function claimRestarts(claim: StoreTestClaim): void {
     await assert.rejects(store.write(kit.key(), bytes('b')), { code: 'TENURE_STORE_EPOCH' });
     if (store.can.swap) await assert.rejects(store.swap(kit.key(), null, bytes('b')), { code: 'TENURE_STORE_EPOCH' });
     assert.equal(await store.epoch(), later);
-    // A store that has lost even who it is says so; it is no longer held back by its epoch.
+    // A store that has lost even its identity says so; it is no longer held back by its epoch.
     assert.notEqual(await codeOf(store.read(kit.key())), 'TENURE_STORE_EPOCH');
   });
 
@@ -96,7 +96,7 @@ export function claimStalls(claim: StoreTestClaim, canSwap: boolean): void {
       outcome = await codeOf(one.swap(kit.key(), bytes('0'), bytes('1'), { timeoutMs: SHORT_MS }));
     });
     assert.ok(outcome === 'unknown' || outcome === 'TENURE_STORE_UNREACHABLE', outcome);
-    // Whoever wins on what is there now has made sure: the lost one lands no more.
+    // A swap that wins on the present value makes sure: the lost swap lands no more.
     let won = '';
     while (won === '') {
       const seen = await reached(async () => await two.read(kit.key()));
@@ -167,7 +167,7 @@ async function isRefused(access: Promise<unknown>, code: string): Promise<boolea
   }
 }
 
-/** The outcome, or the code of what was thrown. */
+/** The outcome, or the code of the error. */
 async function codeOf(access: Promise<unknown>): Promise<string> {
   try {
     return String(await access);

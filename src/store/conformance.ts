@@ -1,6 +1,6 @@
 /**
  * What every store has to keep, as tests for any test runner. The suite is given a function that names and runs a test,
- * and one that opens a place: a store to which there can be any number of connections. What a store can do decides what
+ * and a function that opens a place: a store with any number of connections. What a store can do decides what
  * is asked of it. A store that passes may carry leases; the suite itself is tested against stores that are broken.
  */
 import assert from 'node:assert/strict';

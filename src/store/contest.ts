@@ -12,7 +12,7 @@ export interface ContestResult {
   readonly changes: number;
   /** Changes whose answer was thrown away. */
   readonly thrownAway: number;
-  /** Of those, changes that had happened all the same. */
+  /** How many of these changes had happened all the same. */
   readonly foundLater: number;
   readonly lost: number;
   readonly violations: readonly string[];
@@ -29,7 +29,7 @@ const THROWN_AWAY = 4;
 /** Timers are too coarse for faster stores: there, turns of the event loop are counted. */
 const FAST_MS = 4;
 const VIOLATIONS_MAX = 20;
-/** So often somebody else may come first. */
+/** So often another connection may come first. */
 const SETTLE_MAX = 1000;
 
 export async function contest(stores: readonly Store[], { forMs, progress = () => {} }: ContestOptions): Promise<ContestResult> {
@@ -141,7 +141,7 @@ class Contender {
   #attempt = 0;
   #landed = 0;
   #highest = 0;
-  /** Tries of which it did not hear, all on the same value. Once that is gone, none of them can land any more. */
+  /** Unanswered tries, all on the same value. Once that value is gone, none of them can land any more. */
   #open: { readonly seen: Uint8Array | null; readonly attempts: number[] } | null = null;
 
   constructor(store: Store, books: Books, key: string, self: string) {
@@ -219,7 +219,7 @@ class Contender {
   }
 }
 
-/** Writes registers that nobody else writes. One whose last write went unheard may still change, and is left alone. */
+/** Writes registers that no other connection writes. A register whose last write was not answered may still change, and is left alone. */
 class Owner {
   readonly #store: Store;
   readonly #books: Books;

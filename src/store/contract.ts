@@ -9,7 +9,7 @@
 import { CONTENT_FRAME_BYTES, UNIT_REGISTERS } from '../core/index.ts';
 import { encodeName, encodePrefix, TenureError } from '../kernel/index.ts';
 
-/** The largest value that stores take; one that is made of sectors takes less, and says so. */
+/** The largest value that stores take; a store that is made of sectors takes less, and says so. */
 export const VALUE_BYTES_MAX = 65_536;
 
 /** How long an answer is waited for unless the caller says otherwise. */
@@ -46,13 +46,13 @@ export interface Capabilities {
 }
 
 /**
- * A connection to a store. Keys are names (1 to 255 bytes of UTF-8, no control characters; those that begin with
+ * A connection to a store. Keys are names (1 to 255 bytes of UTF-8, no control characters; names that begin with
  * `_tenure/` are Tenure's own). Values are bytes, at most `VALUE_BYTES_MAX`; null stands for "nothing there". Bytes
  * that are handed in may be used again once the call has returned its promise, and bytes that are handed out belong
  * to the caller.
  *
- * What fails is a `TenureError`. A read that fails says nothing. A change that *throws* has not happened and will
- * not; one that may have happened or may yet happen is `unknown`, and `lastUnknown` says why.
+ * A failure is a `TenureError`. A read that fails says nothing. A change that *throws* has not happened and will
+ * not; a change that may have happened or may yet happen is `unknown`, and `lastUnknown` says why.
  */
 export interface Store {
   /** Without passwords: fit for logs. */
@@ -65,9 +65,9 @@ export interface Store {
   readonly lastUnknown: TenureError | null;
   /** False if no process lives that relies on anything the store may have lost so far: then a new epoch need not be waited out (rule 23). */
   readonly mayForget?: boolean;
-  /** It has passed the probe already, in all its parts: nobody need probe it again. */
+  /** It has passed the probe already, in all its parts: it need not be probed again. */
   readonly isProbed?: boolean;
-  /** Probes of processes that open it at the same moment may share a place: one that fails says nothing until it has failed at another place, too. */
+  /** Probes of processes that open it at the same moment may share a place: a probe that fails says nothing until it has failed at another place, too. */
   readonly probesMayMeet?: boolean;
 
   read(key: string, options?: AccessOptions): Promise<Uint8Array | null>;
@@ -77,14 +77,14 @@ export interface Store {
 
   /**
    * Takes effect only if the register holds exactly `seen` at that instant. On null it creates, to null it erases.
-   * Bytes are compared, nothing else: who must know that nothing happened in between never writes the same bytes twice.
+   * Bytes are compared, nothing else: a caller that must know that nothing happened in between never writes the same bytes twice.
    */
   swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<SwapOutcome>;
 
   /** Keys that begin with `prefix`, in the order of their bytes. Keys that were there all the time of the call are in it. */
   list(prefix: string, options?: ListOptions): Promise<string[]>;
 
-  /** Calls `hint` with keys that have perhaps changed. Hints come late, twice or never: whoever waits for a change reads now and then. */
+  /** Calls `hint` with keys that have perhaps changed. Hints come late, twice or never: a caller that waits for a change reads now and then. */
   watch(prefix: string, hint: (key: string) => void, options?: AccessOptions): Promise<() => Promise<void>>;
 
   /** Which store this is, for ever. Another identity is another store, whatever its address. */
@@ -96,7 +96,7 @@ export interface Store {
    */
   epoch(options?: AccessOptions): Promise<string>;
 
-  /** Accesses under way end, later ones throw `TENURE_CLOSED`. */
+  /** Accesses under way end, later accesses throw `TENURE_CLOSED`. */
   close(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
  * One decided value for a key, on any store (appendix A of Chockler & Malkhi). Where the store can compare and set it is one exclusive creation. On units of a
- * replicated store, and on plain registers, it is the consensus of Figure 10: it is tried while this process leads, and safe whoever leads.
+ * replicated store, and on plain registers, it is the consensus of Figure 10: it is tried while this process leads, and safe whichever process leads.
  */
 import { randomBytes } from 'node:crypto';
 import { decodeContent, encodeContent, placeOf, recordKeyOf, type StampedContent } from '../core/index.ts';
@@ -14,7 +14,7 @@ import { ReplicatedStore } from './replicated/store.ts';
 import { UnitLink } from './replicated/unit-link.ts';
 
 export interface Decider {
-  /** Whether `decide` needs to be told who leads. */
+  /** Whether `decide` needs to be told when this process leads. */
   readonly needsLeader: boolean;
   /** Resolves with the one decided value. */
   decide(key: string, value: Uint8Array, access: AccessOptions): Promise<Uint8Array>;

@@ -1,6 +1,6 @@
 /**
  * How long a caller waits for an access, and what it is told when it waits no longer. One gate stands before each
- * store: it knows whether an access has left, so it can tell "did not happen" from "nobody knows".
+ * store: it knows whether an access has left, so it can tell "did not happen" from "unknown".
  */
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { TenureError } from '../kernel/index.ts';
@@ -26,12 +26,12 @@ export class Call {
     return this.#hasLeft;
   }
 
-  /** Throws if nobody waits any more. A store calls it between the steps of an access. */
+  /** Throws if the caller waits no more. A store calls it between the steps of an access. */
   goOn(): void {
     if (this.#ended) throw this.#ended;
   }
 
-  /** From here on the store may have the change. Throws if nobody waits any more: then it must not be sent. */
+  /** From here on the store may have the change. Throws if the caller waits no more: then it must not be sent. */
   leave(): void {
     this.goOn();
     this.#hasLeft = true;
@@ -42,7 +42,7 @@ export class Call {
     this.#hasLeft = false;
   }
 
-  /** Called when nobody waits any more: a connection that is still busy with this access is of no use to others. */
+  /** Called when the caller waits no more: a connection that is still busy with this access is of no use to others. */
   onGivenUp(act: () => void): void {
     if (this.#ended) act();
     else this.#whenGivenUp = act;
@@ -77,7 +77,7 @@ export class Gate {
     }
   }
 
-  /** An access that changes something: what it threw has not happened, and what nobody knows is `unknown`. */
+  /** An access that changes something: a change that threw has not happened, and one with an unknown outcome is `unknown`. */
   async change<Answer extends string>(
     options: AccessOptions | undefined,
     work: (call: Call) => Promise<Answer>,
@@ -139,7 +139,7 @@ export class Gate {
           settle();
         }
       };
-      // After `giveUp` the promise is settled: what the work comes to is heard by nobody.
+      // After `giveUp` the promise is settled: the outcome of the work is dropped.
       void working();
     });
   }

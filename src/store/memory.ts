@@ -39,7 +39,7 @@ export class MemorySpace {
 /** Spaces with a name, one each in this process. */
 const spaces = new Map<string, MemorySpace>();
 
-/** The space of a name. Without one it is nobody else's. */
+/** The space of a name. Without a name it is shared with no other store. */
 export function memorySpace(name: string): MemorySpace {
   const space = spaces.get(name) ?? new MemorySpace();
   if (name !== '') spaces.set(name, space);

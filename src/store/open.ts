@@ -1,4 +1,4 @@
-/** Opening a store by its URL. Whatever is behind it, nobody gets it before it has passed the probe. */
+/** Opening a store by its URL. Whatever is behind it, no caller gets it before it has passed the probe. */
 import { checkOptions } from '../kernel/index.ts';
 import { connectStore, OPEN_STORE_OPTIONS, type OpenStoreOptions } from './by-url.ts';
 import type { Store } from './contract.ts';

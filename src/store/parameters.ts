@@ -30,7 +30,7 @@ const MAX_TERM_US = spanUs(15_000_000);
 /** Clocks are slewed by far more than they drift: chrony's own limit is a twelfth. */
 const RATE_ERROR_PPM = 100_000;
 
-/** δ where nobody has measured: generous, because a δ that is too small costs attempts. */
+/** δ for stores that were not measured: generous, because a δ that is too small costs attempts. */
 const DELTA_US: Readonly<Record<string, SpanUs>> = {
   memory: spanUs(10_000),
   file: spanUs(250_000),
@@ -48,7 +48,7 @@ export function defaultParameters(kind: string): Parameters {
   return { deltaUs: DELTA_US[kind] ?? spanUs(500_000), maxTermUs: MAX_TERM_US_OF[kind] ?? MAX_TERM_US, rateErrorPpm: RATE_ERROR_PPM };
 }
 
-/** The parameters of this store; null before anyone wrote them. */
+/** The parameters of this store; null before any process wrote them. */
 export async function readParameters(store: Store, options?: AccessOptions): Promise<Parameters | null> {
   const bytes = await store.read(PARAMETERS_KEY, options);
   return bytes === null ? null : parse(openJson(PARAMETERS_KEY, 'parameters', bytes));
@@ -68,7 +68,7 @@ export async function adoptParameters(store: Store, wanted: Partial<Parameters> 
   return agreed(store, await createParameters(store, wanted, options), wanted);
 }
 
-/** The explicit act. `created` is false if they were there before, and then they must be what was asked for. */
+/** The explicit act. `created` is false if they were there before, and then they must equal the requested ones. */
 export async function initParameters(
   store: Store,
   wanted: Partial<Parameters> = {},
@@ -82,7 +82,7 @@ export async function initParameters(
   return { parameters: agreed(store, parameters, wanted), created: true };
 }
 
-/** Whether somebody has waited out the first observation under this epoch (rule 23). */
+/** Whether a process has waited out the first observation under this epoch (rule 23). */
 export async function isWaitedOut(store: Store, epoch: string, options?: AccessOptions): Promise<boolean> {
   const bytes = await store.read(WAITED_KEY, options);
   if (bytes === null) return false;
@@ -110,7 +110,7 @@ export async function raiseFloor(store: Store, floor: number, options?: AccessOp
   }
 }
 
-/** Lost and unknown alike: whatever is there now is what everyone adopts. */
+/** Lost and unknown alike: every process adopts the parameters that are there now. */
 async function createParameters(store: Store, wanted: Partial<Parameters>, options?: AccessOptions): Promise<Parameters> {
   await store.swap(PARAMETERS_KEY, null, seal(complete(store.kind, wanted)), options);
   return await writtenParameters(store, options);
@@ -138,7 +138,7 @@ function complete(kind: string, wanted: Partial<Parameters>): Parameters {
   if (!(maxTermUs >= deltaUs * 5) || !Number.isSafeInteger(maxTermUs)) {
     throw odd('maxTerm', `${formatDuration(maxTermUs)} is less than five times delta (${formatDuration(deltaUs)})`);
   }
-  // What no engine takes would shut everybody out for good.
+  // Parameters that no engine takes would shut every process out for good.
   deriveStorageTiming({ deltaUs, maxTermUs, rateErrorPpm });
   return { deltaUs, maxTermUs, rateErrorPpm, ...(parameters.isPlain ? { isPlain: true } : {}) };
 }

@@ -14,7 +14,7 @@ const PLACES_MAX = 8;
 
 export interface ProbeFinding {
   readonly check: string;
-  /** What was not as it should be; null if all was. */
+  /** What is wrong; null if nothing is. */
   readonly wrong: string | null;
 }
 
@@ -39,7 +39,7 @@ async function failureOf(store: Store, options: AccessOptions | undefined): Prom
   }
 }
 
-/** Every check, in order; one that fails ends the probe, because the next ones build on it. Several connections are tried against each other. */
+/** Every check, in order; a check that fails ends the probe, because the next checks build on it. Several connections are tried against each other. */
 export async function probe(stores: readonly Store[], options?: AccessOptions): Promise<ProbeFinding[]> {
   const prober = new Prober(stores, options);
   const findings: ProbeFinding[] = [];
@@ -87,7 +87,7 @@ class Prober {
     ];
   }
 
-  /** Nobody else knows the key, so a blind write will do. */
+  /** No other process knows the key, so a blind write will do. */
   async cleanUp(): Promise<void> {
     await this.#next()
       .write(this.#key, null, this.#options)

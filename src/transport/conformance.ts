@@ -1,6 +1,6 @@
 /**
  * What every transport has to keep, as tests for any test runner. It is given a function that names and runs a
- * test, and one that makes surroundings: a fresh network with room for the named members and any clients.
+ * test, and a function that makes surroundings: a fresh network with room for the named members and any clients.
  */
 import assert from 'node:assert/strict';
 import { incarnation, nodeId, TenureError, type Incarnation, type NodeId } from '../kernel/index.ts';
@@ -161,7 +161,7 @@ function claimMessages(claim: TransportClaim): void {
     const seen = a.events.find((event) => event.kind === 'up' && event.peer === B);
     assert.ok(seen?.kind === 'up' && seen.info.id === members[1] && seen.info.role === 'member' && seen.info.incarnation > 0);
     assert.deepEqual(seen.info.config.members, members);
-    // A message both ways shows that the connections which are up are the ones that stay.
+    // A message both ways shows that the connections which are up stay.
     for (const [from, to, at] of [
       [a, b, B],
       [b, a, A],
@@ -349,7 +349,7 @@ function claimRefusals(claim: TransportClaim): void {
       assert.ok(refused.kind === 'refused' && refused.who === members[0] && refused.error === odd);
       assert.equal(client.transport.begin(A), null);
       assert.ok(!client.events.some((event) => event.kind === 'up' && event.peer === A));
-      // Members ask nobody: they agree, or refuse each other by themselves.
+      // Members ask no handler: they agree, or refuse each other by themselves.
       await Promise.all([a.connected(B), b.connected(A)]);
     },
   );

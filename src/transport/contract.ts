@@ -1,17 +1,17 @@
 /**
  * What the runtime asks of a transport: connections to numbered peers that come up and go down, and messages
- * between them, each whole, in order, at most once, some perhaps never. A transport knows who a peer is and
- * has proved it; what the bytes mean it does not know.
+ * between them, each whole, in order, at most once, some perhaps never. A transport knows a peer's identity and
+ * that the peer has proved it; what the bytes mean it does not know.
  *
  * Numbers: members have those of their view, below 64. A client that dials in gets a number from 64 on, a
- * fresh one for each connection and none ever twice, so that an answer meant for one cannot reach another.
- * No transport carries messages to oneself: whoever drives a core steps it at once.
+ * fresh one for each connection and none ever twice, so that an answer meant for one client cannot reach another.
+ * No transport carries messages to oneself: the driver of a core steps it at once.
  */
 import type { ClockReading } from '../core/index.ts';
 import type { Incarnation, NodeId, TenureError } from '../kernel/index.ts';
 import type { ByteWriter, Role, StatedConfig, StatedService } from '../wire/index.ts';
 
-/** Who is at the other end. Where there is a secret, the other end has proved all of it. */
+/** The identity of the other end. Where there is a secret, the other end has proved all of it. */
 export interface PeerInfo {
   readonly role: Role;
   readonly id: string;
@@ -48,9 +48,9 @@ export type DownReason =
  * in `down`; what `down` or `refused` throw becomes a process warning. None is called once `close` has been.
  */
 export interface Handlers {
-  /** Asked of a client before a member comes up that has proved who it is. An error turns the member away: it is refused. */
+  /** Asked of a client before a member comes up that has proved its identity. An error turns the member away: it is refused. */
   judge?(info: PeerInfo): TenureError | null;
-  /** A peer has proved who it is, and is about to come up: it may state a view in which there are other members than were known here. */
+  /** A peer has proved its identity, and is about to come up: it may state a view in which there are other members than were known here. */
   met?(info: PeerInfo): void;
   up(peer: NodeId, info: PeerInfo): void;
   down(peer: NodeId, why: DownReason, error: Error | null): void;
@@ -72,7 +72,7 @@ export interface PeerStats {
   readonly rttUs: number | null;
   /** The peer's wall clock minus ours; right to half a round trip and the clock's own grain. */
   readonly offsetUs: number | null;
-  /** The last readings of both monotonic clocks; null before the first. Ours is that of `performance.now()`, or the transport's own. */
+  /** The last readings of both monotonic clocks; null before the first. Ours is `performance.now()`, or the transport's own. */
   readonly clock: ClockReading | null;
   readonly queuedBytes: number;
   readonly messagesIn: number;
@@ -93,7 +93,7 @@ export interface MemberAddress {
   readonly address: string;
 }
 
-/** Who belongs to the cell from now on. */
+/** The members of the cell from now on. */
 export interface Company {
   readonly members: readonly MemberAddress[];
   /** What this side states from now on; the ids of the members are added. */
@@ -121,7 +121,7 @@ export interface Transport {
   /** Ends the connection of a client that sent what it may not send, and tells it so; it is refused. */
   expel(client: NodeId, error: TenureError): void;
   /**
-   * Other members than before. Connections to those that stay are kept; whoever is a member no more is not dialled again, and its connection ends
+   * Other members than before. Connections to members that stay are kept; a member that was removed is not dialled again, and its connection ends
    * when either side ends it. A transport without this cannot reach members that are new.
    */
   regroup?(company: Company): void;

@@ -1,5 +1,5 @@
 /**
- * A transport within one process, for tests and for whoever embeds a whole cell: nodes that meet at a hub.
+ * A transport within one process, for tests and for programs that embed a whole cell: nodes that meet at a hub.
  * Nothing arrives within the turn it was sent in, links can be cut, and the bytes of a message are overwritten
  * after the call that delivered it, so that code which keeps them is found out.
  */
@@ -330,7 +330,7 @@ class MemoryTransport implements Transport {
     });
   }
 
-  /** Both sides lose the links to those that `chosen` picks. */
+  /** Both sides lose the links to the nodes that `chosen` picks. */
   unlink(chosen: (other: MemoryTransport) => boolean, why: DownReason, error: Error | null): void {
     for (const link of this.#links.values()) {
       if (!chosen(link.target)) continue;

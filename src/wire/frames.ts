@@ -1,12 +1,12 @@
 /**
- * How messages lie in a stream: a length of four bytes, little endian, then that many bytes, of which the
- * first is the frame's kind. Here are writing frames, finding them again in whatever pieces the network
+ * How messages lie in a stream: a length of four bytes, little endian, then that many bytes, the first of
+ * which is the frame's kind. Here are writing frames, finding them again in whatever pieces the network
  * delivers, and the small frames that keep a connection honest. What a message means is its codec's business.
  */
 import { TenureError } from '../kernel/index.ts';
 import type { ByteReader, ByteWriter } from './bytes.ts';
 
-/** A message of the lease service; those of others have kinds of their own (`services.ts`). */
+/** A message of the lease service; messages of other services have kinds of their own (`services.ts`). */
 export const MESSAGE = 1;
 export const PING = 2;
 export const PONG = 3;
@@ -19,9 +19,9 @@ export const REFUSAL = 20;
 
 const HEADER_BYTES = 4;
 
-/** What a frame may take, its kind included, where nobody says otherwise. */
+/** The size of a frame at most, its kind included, unless the caller says otherwise. */
 export const FRAME_BYTES_MAX: number = 1024 * 1024;
-/** The same before the other side has proved who it is. */
+/** The same before the other side has proved its identity. */
 export const HANDSHAKE_BYTES_MAX: number = 16 * 1024;
 
 /** A splitter lets a buffer go that grew beyond this for one large frame, or beyond what a frame may have: growing it again for each frame of a stream of batches would cost more than reading them. */
@@ -53,8 +53,8 @@ export function beginFrame(out: ByteWriter, kind: number): number {
 }
 
 /**
- * Closes the frame that starts at `start`. One larger than `bytesMax` is taken back, so that the stream stays
- * whole, and `TENURE_FRAME_TOO_LARGE` thrown at whoever wrote it.
+ * Closes the frame that starts at `start`. A frame larger than `bytesMax` is taken back, so that the stream stays
+ * whole, and `TENURE_FRAME_TOO_LARGE` thrown at its writer.
  */
 export function endFrame(out: ByteWriter, start: number, bytesMax: number = FRAME_BYTES_MAX): void {
   const length = out.length - start - HEADER_BYTES;
@@ -75,7 +75,7 @@ export interface FrameSink {
 }
 
 /**
- * Finds the frames in a stream. A frame that lies within one chunk is handed on where it lies; only one that
+ * Finds the frames in a stream. A frame that lies within one chunk is handed on where it lies; only a frame that
  * is cut by a chunk's end is put together in a buffer of the splitter's, which grows with the bytes that have
  * come and never by what a header claims.
  */
@@ -156,7 +156,7 @@ export class FrameSplitter {
   }
 }
 
-/** `sentUs` is on the sender's monotonic clock; it comes back in the pong and means nothing to anyone else. */
+/** `sentUs` is on the sender's monotonic clock; it comes back in the pong and means nothing to other processes. */
 export function writePing(out: ByteWriter, sentUs: number): void {
   const start = beginFrame(out, PING);
   out.u53(sentUs);

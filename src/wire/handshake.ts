@@ -1,7 +1,7 @@
 /**
  * What two sides say before they trust each other. The dialling side sends a hello, the accepting side a
- * challenge; the dialling side proves that it knows the secret; only then does the accepting side tell who it
- * is (welcome) and prove the same, or refuse. Here are the bytes and the judgements; nonces, proofs, sockets and
+ * challenge; the dialling side proves that it knows the secret; only then does the accepting side tell its
+ * identity (welcome) and prove the same, or refuse. Here are the bytes and the judgements; nonces, proofs, sockets and
  * time limits are the transport's.
  *
  * A reader takes the fields it knows and leaves what follows unread: a newer version may add fields at the end.
@@ -12,7 +12,7 @@ import { beginFrame, CHALLENGE, endFrame, HANDSHAKE_BYTES_MAX, HELLO, PROOF, REF
 import { readServices, VERSION_OF_SERVICES, writeServices, type StatedService } from './services.ts';
 import { readText, writeText } from './text.ts';
 
-/** The first version of the protocol that has more of leases than exclusive ones that are given back at once, and knows of views. */
+/** The first version of the protocol that knows more than exclusive leases that are given back at once, and knows of views. */
 export const VERSION_OF_MODES = 4;
 /** The first that renews leases in bundles. */
 export const VERSION_OF_BUNDLES = 5;
@@ -69,7 +69,7 @@ export interface Disagreement {
   readonly there: string;
 }
 
-/** Sides of which one is in a later view need the same engine only: whoever is behind is told the view. */
+/** If one side is in a later view, both need the same engine only: the side that is behind is told the view. */
 export function differenceOf(here: StatedConfig, there: StatedConfig, whole: boolean): Disagreement | null {
   if (here.viewBytes === undefined && there.viewBytes === undefined) return disagreement(here, there, whole);
   const [a, b] = [here.engine, there.engine];
@@ -150,7 +150,7 @@ export function writeHello(out: ByteWriter, hello: Hello): void {
   endFrame(out, start, HANDSHAKE_BYTES_MAX);
 }
 
-/** Null for what is no hello. Of one whose versions have nothing in common with ours only the versions are read. */
+/** Null for what is no hello. Of a hello whose versions have nothing in common with ours only the versions are read. */
 export function readHello(input: ByteReader): Hello | VersionRange | null {
   const opening = readOpening(input);
   if (opening === null) return null;
@@ -202,7 +202,7 @@ export function writeWelcome(out: ByteWriter, welcome: Welcome): void {
   endFrame(out, start, HANDSHAKE_BYTES_MAX);
 }
 
-/** `version` is the one that both sides speak. */
+/** `version` is the version that both sides speak. */
 export function readWelcome(input: ByteReader, version: number): Welcome | null {
   const id = readText(input);
   const who = input.u53();

@@ -88,7 +88,7 @@ const MODE = 32768;
 
 /** Epoch and id of a view, once there was another than the first. */
 const VIEW = 65536;
-/** Metadata, of one reason only: the view of whoever refuses. */
+/** Metadata, of one reason only: the view of the refusing member. */
 const VIEW_META = 131072;
 /** The number of a bundle. */
 const BUNDLE_NUMBER = 262144;
@@ -97,7 +97,7 @@ const SUMS = 524288;
 /** With a flag, at the very end: the row of a renewal that may join a bundle, and of a vote that has, whose number follows. */
 const JOINS = 1048576;
 const JOINED = 2097152;
-/** Who holds, and for how long. */
+/** The holder, and for how long. */
 const HOLDER = 4194304;
 
 const FIELDS: readonly number[] = fieldTable();

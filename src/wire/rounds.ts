@@ -97,7 +97,7 @@ class RoundCodec implements Codec<RoundMessage> {
   }
 }
 
-/** Ballots and tokens from beyond the year 2200 would take all later ones with them; a lease number beyond its bits would be taken for another. */
+/** Ballots and tokens from beyond the year 2200 would take all later ballots and tokens with them; a lease number beyond its bits would be taken for another. */
 function isBelievable({ ballot, above, token, written, ownBallot, lease, holderLease }: RoundMessage): boolean {
   if (lease > LEASE_NUMBER_MAX || holderLease > LEASE_NUMBER_MAX) return false;
   return Math.max(ballot, above, token, written, ownBallot) <= BALLOT_TIME_MAX;

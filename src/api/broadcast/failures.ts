@@ -33,7 +33,7 @@ export function epochGone(name: string, from: number, epoch: number, now: number
   return new TenureError('TENURE_POSITION_GONE', message, { name, from, epoch, now });
 }
 
-/** Fewer than a majority remember what was decided. */
+/** Fewer than a majority remember the decisions. */
 export function logStopped(forgetful: readonly string[], members: number): TenureError {
   const list = forgetful.join(', ');
   const isNew = forgetful.length === members;

@@ -1,6 +1,6 @@
 /**
- * How the members of a group stand, as they say when they are asked: for whoever wants to know, for those who wait until the log can be used, and for calls that wait for long. When it was
- * said twice in a row that so many members have lost their memory that nothing can be decided, waiting is in vain.
+ * How the members of a group stand, as they say when they are asked: for `status`, for callers that wait until the log can be used, and for calls that wait for long. When members have
+ * said twice in a row that so many of them have lost their memory that nothing can be decided, waiting is in vain.
  */
 import type { BroadcastEvent, BroadcastStanding } from '../../core/index.ts';
 import { quorumOf, type TenureError } from '../../kernel/index.ts';
@@ -101,7 +101,7 @@ export class GroupNews {
     }
   }
 
-  /** Asks these members; by member, null for those that do not answer. */
+  /** Asks these members; by member, null for a member that does not answer. */
   async members(asked: readonly number[]): Promise<(MemberLog | null)[]> {
     const answers = await this.#answers.of(asked);
     return answers.map((answer) => answer && { standing: answer.standing, epoch: answer.epoch, first: answer.first, last: answer.last });
@@ -134,7 +134,7 @@ export class GroupNews {
     stuck(error);
   }
 
-  /** Those that do not remember anything, if without them there is no majority and every member has said how it stands. */
+  /** Members that do not remember anything, if without them there is no majority and every member has said how it stands. */
   get #forgetful(): readonly string[] {
     const { memberIds } = this.#ground;
     const without = new Set<number>();

@@ -1,7 +1,7 @@
 /** A message as it is read from a log. */
 
 export class LogMessage {
-  /** Its place in the order of all messages of the cell: higher than that of every message before it. */
+  /** Its place in the order of all messages of the cell: higher than the place of every message before it. */
   readonly position: number;
   /** The publisher: a member's id, or a client's name. */
   readonly from: string;

@@ -12,7 +12,7 @@ import { LogMessage } from './log-message.ts';
 import type { BroadcastService } from './service.ts';
 
 export interface PublishOptions {
-  /** A message that is given up before it was sent is not published; one that was sent may be. */
+  /** A message that is given up before it was sent is not published; a message that was sent may be. */
   readonly signal?: AbortSignal;
 }
 
@@ -25,7 +25,7 @@ export interface StateSnapshot {
 export interface ReadOptions {
   /**
    * The position to begin with: 1, the very first message, unless told otherwise. `first`: the oldest message that is kept, whichever that is. `next`: messages that are published from now on.
-   * Whoever goes on where it stopped gives the position after the last it has worked on.
+   * A reader that goes on where it stopped gives the position after the last message it has worked on.
    */
   readonly from?: number | 'first' | 'next';
   /** The epoch of the message before that position. If the members have begun anew since, reading ends with TENURE_POSITION_GONE. */
@@ -150,7 +150,7 @@ export class BroadcastLog {
 
   /** The position after which reading goes on. */
   async #restore(service: BroadcastService, at: number, first: number, { restore }: ReadOptions): Promise<number> {
-    // One that is older would lead to what is gone.
+    // An older state would lead to messages that are gone.
     const snapshot = restore && (await this.#alive.during(service.fetch(this.#bytes, Math.max(at, first - 2))));
     if (!snapshot) throw positionGone(this.name, at + 1, first);
     await restore({ position: snapshot.position, state: snapshot.bytes.slice() });
@@ -164,7 +164,7 @@ function equals(one: Uint8Array, other: Uint8Array): boolean {
 
 function bytesOf(message: Uint8Array | string): Uint8Array {
   if (typeof message === 'string') return Buffer.from(message);
-  // It leaves at the end of this turn, and the caller may use its bytes again before. Node copies small ones into a slab that many share.
+  // It leaves at the end of this turn, and the caller may use its bytes again before. Node copies small buffers into a slab that many share.
   if (message instanceof Uint8Array) return Buffer.from(message);
   throw new TenureError('TENURE_BAD_ARGUMENT', 'a message is text or bytes (a Uint8Array)');
 }

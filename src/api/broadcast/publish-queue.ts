@@ -1,6 +1,6 @@
 /**
- * The messages of this process on their way into the log. Those of one turn of the event loop are given to the core together. The core takes so many bytes at a time; the others wait here, in
- * order, and their callers with them: that is how publishers are slowed down to what the members can do.
+ * The messages of this process on their way into the log. The messages of one turn of the event loop are given to the core together. The core takes so many bytes at a time; the others wait
+ * here, in order, and their callers with them: that is how publishers are slowed down to what the members can do.
  */
 import type { Publication } from '../../core/index.ts';
 import { TenureError } from '../../kernel/index.ts';
@@ -42,7 +42,7 @@ export class PublishQueue {
   /** Where the queue begins: what is before it is gone. */
   #head = 0;
   #queueBytes = 0;
-  /** Those that the core has, by their numbers. */
+  /** Messages that the core has, by their numbers. */
   readonly #given = new Map<number, Waiting>();
   #nextNumber = 1;
   #isPlanned = false;

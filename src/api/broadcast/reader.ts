@@ -1,6 +1,6 @@
 /**
- * One reader of a log: where it is, the page it has, and the next one, which is asked for while this one is read. It asks its core, be that of a member, which looks into its own log, or of a
- * client, which asks a member. A reader that does not read asks for nothing.
+ * One reader of a log: where it is, the page it has, and the next one, which is asked for while this one is read. It asks its core: a member's, which looks into its own log, or a
+ * client's, which asks a member. A reader that does not read asks for nothing.
  */
 import type { BroadcastCommand, BroadcastEvent, LogEntry } from '../../core/index.ts';
 import { onAbort } from '../signals.ts';
@@ -71,7 +71,7 @@ export class LogReader<Made> {
     this.#came = null;
   }
 
-  /** What was after this position is not there any more; something else may be. */
+  /** The messages after this position are not there any more; others may be. */
   moveBack(last: number): void {
     if (this.#after <= last) return;
     this.moveTo(last);

@@ -39,7 +39,7 @@ export class BroadcastService implements RunningService {
   readonly #group: GroupNews;
   readonly #publishing: PublishQueue;
   readonly #readers = new Map<number, LogReader<unknown>>();
-  /** Those who wait for a copy of an application's state, in the order in which they asked. */
+  /** Callers that wait for a copy of an application's state, in the order in which they asked. */
   readonly #fetches: { name: Uint8Array; after: number; resolve: (snapshot: LogSnapshot | null) => void }[] = [];
   /** Reads everything for the history of this process. */
   #historian: LogReader<unknown> | null = null;
@@ -93,7 +93,7 @@ export class BroadcastService implements RunningService {
     return this.#ground.alive.during(position);
   }
 
-  /** Whoever opens a reader closes it. */
+  /** The caller closes the reader. */
   open<Made>({ after, epoch, ...reading }: Reading<Made>): LogReader<Made> {
     if (this.#over) throw this.#over;
     const number = this.#nextReader++;
@@ -102,7 +102,7 @@ export class BroadcastService implements RunningService {
     return reader;
   }
 
-  /** Nobody reads with it any more. */
+  /** The reader is not used any more. */
   shut(reader: LogReader<unknown>): void {
     reader.end(closed());
     this.#readers.delete(reader.number);
@@ -146,7 +146,7 @@ export class BroadcastService implements RunningService {
     return alive.during(this.#group.members(asked));
   }
 
-  /** Begins a group of which too few remember anything. Throws TENURE_BOOTSTRAP_REFUSED. */
+  /** Begins a group in which too few members remember anything. Throws TENURE_BOOTSTRAP_REFUSED. */
   renew(): Promise<void> {
     if (this.#over) return Promise.reject(this.#over);
     this.#renewing ??= this.#renew().finally(() => (this.#renewing = null));

@@ -4,7 +4,7 @@ import { spanUs, type SpanUs } from '../../kernel/index.ts';
 
 /** The act that begins a group anew waits so long for members that do not answer. */
 export const RENEW_US = 5_000_000;
-/** What was not answered is said again after so long. */
+/** An unanswered message is sent again after so long. */
 export const RETRY_US: SpanUs = spanUs(500_000);
 
 /** What a client sends travels in smaller frames than what a member sends. */

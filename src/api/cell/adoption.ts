@@ -1,8 +1,8 @@
 /**
- * What a client takes for the configuration of its cell: what a majority of the members states alike. Members that
+ * What a client takes for the configuration of its cell: the one that a majority of the members states alike. Members that
  * state something else are turned away, by name, because votes across two configurations protect nothing. Where no
- * majority is reached in time, the client begins with what most of those reached state; it has no majority then, and if
- * one turns out to state something else, the client is over: it cannot go on with other terms under the same incarnation.
+ * majority is reached in time, the client begins with what most reached members state; it has no majority then, and if
+ * a majority turns out to state something else, the client is over: it cannot go on with other terms under the same incarnation.
  */
 import { decodeView } from '../../core/index.ts';
 import { quorumOf, TenureError } from '../../kernel/index.ts';
@@ -27,7 +27,7 @@ export interface AdoptionGround {
   readonly clocks: Clocks;
   /** Called once, and before anything is asked of any member. */
   adopted(stated: Stated): void;
-  /** A majority states something else than what was adopted. Called once. */
+  /** A majority states something else than the adopted configuration. Called once. */
   contradicted(error: TenureError): void;
 }
 
@@ -36,7 +36,7 @@ export class Adoption {
   /** What each member stated last. */
   readonly #stated = new Map<string, Stated>();
   #adopted: Stated | null = null;
-  /** A majority has stated what was adopted. */
+  /** A majority has stated the adopted configuration. */
   #isConfirmed = false;
   #isContradicted = false;
   #callOff: (() => void) | null = null;
@@ -65,7 +65,7 @@ export class Adoption {
   /** A member is up: adopts what a majority states, or gives the others a moment to state it. */
   reached(): void {
     if (this.#adopted) return;
-    // In a later view than the first, members themselves refuse whoever asks in another.
+    // In a later view than the first, members themselves refuse a client that asks in another.
     const later = [...this.#stated.values()].find(({ config }) => config.viewBytes !== undefined);
     const major = this.#most();
     if (later) this.#adopt(later);
@@ -73,7 +73,7 @@ export class Adoption {
     else this.#callOff ??= this.#ground.clocks.after(GRACE_US, this.#overdue);
   }
 
-  /** Adopts what most of those reached state, for want of a majority; false if none has stated anything. */
+  /** Adopts what most reached members state, for want of a majority; false if none has stated anything. */
   adoptMost(): boolean {
     const most = this.#adopted ?? this.#most();
     if (most && !this.#adopted) this.#adopt(most);
@@ -89,7 +89,7 @@ export class Adoption {
     this.adoptMost();
   };
 
-  /** Why a member may not be up: it states something else than what was adopted. */
+  /** Why a member may not be up: it states something else than the adopted configuration. */
   objection(id: string): TenureError | null {
     const stated = this.#stated.get(id);
     const adopted = this.#adopted;
@@ -123,7 +123,7 @@ export class Adoption {
     this.#ground.adopted(stated);
   }
 
-  /** What most state; of two that as many state, what was stated first. */
+  /** The configuration that most members state; of two with as many members, the one stated first. */
   #most(): Stated | null {
     let most: Stated | null = null;
     let count = 0;
@@ -138,7 +138,7 @@ export class Adoption {
     return this.#alike(stated).length >= this.#quorum;
   }
 
-  /** Who states the same. */
+  /** The members that state the same. */
   #alike({ config }: Stated): string[] {
     return this.#ground.memberIds.filter((id) => {
       const other = this.#stated.get(id);
@@ -174,7 +174,7 @@ function understood(id: string, config: StatedConfig, members: number): Stated |
   }
 }
 
-/** `agreeing` state what was adopted, `others` what the member states that is turned away. */
+/** `agreeing` state the adopted configuration, `others` the same as the member that is turned away. */
 function otherwise(
   id: string,
   { field, here, there }: Disagreement,

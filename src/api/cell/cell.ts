@@ -72,7 +72,7 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
     return (this.#node.run?.engine.timing.maxTermUs ?? 0) / 1000;
   }
 
-  /** How long this member will still vote for nobody; 0 when it votes and for a client, Infinity if its disk has failed. */
+  /** How long this member will still give no vote; 0 when it votes and for a client, Infinity if its disk has failed. */
   get silentForMs(): number {
     return (this.#node.run?.silentForUs() ?? 0) / 1000;
   }
@@ -82,7 +82,7 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
     return this.#node.ready(checkOptions('ready', options, SIGNAL_ONLY).signal);
   }
 
-  /** Asks every member how it stands. Where the engine has no such question, tells who is connected. */
+  /** Asks every member how it stands. Where the engine has no such question, tells which members are connected. */
   async status(): Promise<MemberStatus[]> {
     const run = this.#node.open();
     const services = serviceStandings(this.#node);
@@ -96,9 +96,9 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
 
   /**
    * Begins a brand-new cell: ends the silence of its members at once, begins broadcast, and claims if every member can keep them. Every member must be present and silent,
-   * and nobody may have used the cell before: members cannot know what they have forgotten. Refused with TENURE_BOOTSTRAP_REFUSED otherwise. With
+   * and no process may have used the cell before: members cannot know what they have forgotten. Refused with TENURE_BOOTSTRAP_REFUSED otherwise. With
    * `only: 'claims'` it begins the claims of a cell whose leases are in use; the disk of every member must be blank. With `only: 'broadcast'` it begins broadcast, also anew
-   * where so many members have lost their memory that it stands still: what only those knew is lost.
+   * where so many members have lost their memory that it stands still: messages that only those members knew are lost.
    */
   async bootstrap(options: BootstrapOptions = {}): Promise<void> {
     const { signal, only } = checkOptions('bootstrap', options, BOOTSTRAP_OPTIONS);
@@ -166,7 +166,7 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
     return this.#node.alive.during(this.#node.open().leases.list(prefix, options));
   }
 
-  /** Who waits for a name, the first 32 of them, in order, as a majority of the members tells. Not every engine can: TENURE_UNSUPPORTED. */
+  /** The first 32 waiters for a name, in order, as a majority of the members tells. Not every engine can: TENURE_UNSUPPORTED. */
   async waiters(name: string, options?: SignalOnly): Promise<LeaseWaiter[]> {
     return this.#node.alive.during(this.#node.open().leases.transfers.waiters(name, options));
   }
@@ -176,7 +176,7 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
     return this.#node.members();
   }
 
-  /** Who belongs to the cell, and by which terms it goes, as this process knows it; null before it has reached a member, and where engines have no views. */
+  /** The members of the cell, and its terms, as this process knows them; null before it has reached a member, and where engines have no views. */
   get view(): CellView | null {
     const view = this.#node.run?.engine.can.views === false ? null : this.#node.view;
     return view && tellView(view);
@@ -184,7 +184,7 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
 
   /**
    * Changes the members of the cell, how many of them vote on a name, and its terms, while it runs; resolves with the view that it came to. Holders lose
-   * nothing over it. It can be given up, or die, anywhere: whoever asks for the same again finishes it. Needs the members' secret.
+   * nothing over it. It can be given up, or die, anywhere: the next process that asks for the same finishes it. Needs the members' secret.
    */
   async changeMembers(change: MemberChange, options: ChangeOptions = {}): Promise<CellView> {
     const target = targetOf(checkOptions('changeMembers', change, MEMBER_CHANGE));
@@ -213,12 +213,12 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
     if (service !== null) throw countsOnMembers(service);
   }
 
-  /** Its configuration was read anew: the next start of this member begins in this view, or a later one. `text` is that of a view. */
+  /** Its configuration was read anew: the next start of this member begins in this view, or a later one. `text` is the text of a view. */
   takeView(text: string): void {
     this.#node.takeView(readViewText(text));
   }
 
-  /** What was counted so far: a plain object, cheap enough to be asked for every second. */
+  /** The counts so far: a plain object, cheap enough to be asked for every second. */
   counters(): CellCounters {
     return this.#node.counters();
   }

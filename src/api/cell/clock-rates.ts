@@ -1,5 +1,5 @@
 /**
- * Compares the rate of this node's monotonic clock with the members', tells the core whom to count on, and people whose
+ * Compares the rate of this node's monotonic clock with the members', tells the core which members to count on, and people whose
  * clock is off. The judgement is `RateWatch`'s; what follows from it, the core's.
  */
 import { RateWatch, rateWindowUs, type LeaseCommand, type PeerPace, type RateVerdict, type Timing } from '../../core/index.ts';
@@ -46,7 +46,7 @@ export class ClockRates {
     return this.#watch.paceOf(member);
   }
 
-  /** Takes what was read of the clocks since the last look. */
+  /** Takes the clock readings since the last look. */
   look(): void {
     const before = this.#verdict;
     const verdict = this.#watch.judge(this.#read());

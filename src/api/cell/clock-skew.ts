@@ -19,7 +19,7 @@ export interface MemberReach {
   readonly pace: PeerPace;
 }
 
-/** Whose clocks are certainly further off than they may be: what was measured is right to half a round trip. Empty if nobody's. */
+/** The members whose clocks are certainly further off than they may be: a measurement is right to half a round trip. Empty if there are none. */
 function skewedMembers(members: readonly MemberReach[], skewUs: number): string {
   const isOff = ({ offsetUs, rttUs }: PeerStats): boolean => offsetUs !== null && Math.abs(offsetUs) - (rttUs ?? 0) / 2 > skewUs;
   return offsetsText(members.filter(({ stats }) => stats !== null && isOff(stats)));

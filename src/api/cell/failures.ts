@@ -22,7 +22,7 @@ export function diskFailureError(why: DiskFailure, aheadUsMax: SpanUs): TenureEr
   );
 }
 
-/** A client sent no message of this protocol, or one that no client may send. */
+/** A client sent no message of this protocol, or a message that no client may send. */
 export function forged(client: string): TenureError {
   return new TenureError(
     'TENURE_FORGED',
@@ -58,7 +58,7 @@ export function membersMoved(): TenureError {
   );
 }
 
-/** A change of the members of a cell of which some are too old for it. */
+/** A change of the members of a cell, some of which are too old for it. */
 export function tooOldToChange(members: readonly string[]): TenureError {
   const ids = members.join(', ');
   const message = `the members of this cell cannot change while ${ids} is of a version that knows no such thing: upgrade ${ids} first`;
@@ -80,7 +80,7 @@ export function wrongNumber(id: string, here: number, there: number): TenureErro
   );
 }
 
-/** To whoever still talks to it. */
+/** To peers that still talk to it. */
 export function talksToReplaced(id: string): TenureError {
   return new TenureError(
     'TENURE_REPLACED',

@@ -157,7 +157,7 @@ async function openDataDir(
   born: Incarnation,
   services: readonly ServiceKind[],
 ): Promise<DataDir | null> {
-  // Whoever is no member leaves no trace.
+  // A process that is no member leaves no trace.
   const mayJoin = Object.hasOwn(members, self) || (engine.can.views && listen !== undefined);
   if (dataDir === undefined || !mayJoin) return null;
   const sections = services.filter(({ disk }) => disk !== 'none').map(({ name }) => name);

@@ -12,7 +12,7 @@ export interface MemberStatus {
   readonly id: string;
   /** Whether it has answered; where the engine has no such question, whether it is connected. */
   readonly reached: boolean;
-  /** How long it will still vote for nobody: 0 if it votes, Infinity if its disk has failed; null if it was not reached or did not say. */
+  /** How long it will still give no vote: 0 if it votes, Infinity if its disk has failed; null if it was not reached or did not say. */
   readonly silentForMs: number | null;
   /** It waits for others to note this start of it before its silence begins. */
   readonly isNoting: boolean;
@@ -27,7 +27,7 @@ export interface MemberStatus {
   readonly storedView: number | null;
   /** How far the disk is that it answers claims from; null if it has none, or did not say. */
   readonly claims: DiskStanding | null;
-  /** How far it is in broadcast; null if nobody has used that yet, or it did not say. */
+  /** How far it is in broadcast; null if no process has used that yet, or it did not say. */
   readonly broadcast: MemberLog | null;
 }
 
@@ -44,7 +44,7 @@ interface Known {
 
 type Answer = Extract<LeaseEvent, { kind: 'status-told' | 'bootstrapped' }>;
 
-/** Numbers of these calls are apart from those of leases: they have the upper half. */
+/** Numbers of these calls are apart from the numbers of leases: they have the upper half. */
 const FIRST_CALL_NUMBER = LEASE_NUMBERS_MAX + 1;
 /** A status waits so many attempts for members that do not answer. */
 const STATUS_ATTEMPTS = 3;

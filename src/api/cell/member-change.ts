@@ -1,6 +1,6 @@
 /**
  * Changing the members of a cell, and its terms, while it runs: the calls of a caller become an initiator of the core, on this process's own
- * connections. It can be killed anywhere; whoever asks for the same again, from wherever, goes on where it was.
+ * connections. It can be killed anywhere; the next caller that asks for the same, in any process, goes on where it was.
  */
 import { encodeView, ViewInitiator, type InitiatorState, type LeaseEvent, type View, type ViewConfig } from '../../core/index.ts';
 import { hashText, NO_BALLOT, parseDuration, TenureError, type Duration, type MonoUs, type OptionTable } from '../../kernel/index.ts';
@@ -57,7 +57,7 @@ export const MEMBER_CHANGE: OptionTable<MemberChange> = {
 
 const PPM = 1_000_000;
 const MEMBERS_MAX = 64;
-/** Numbers of the leases of views: apart from those of leases, and of calls to members. */
+/** Numbers of the leases of views: apart from the numbers of leases, and of calls to members. */
 const FIRST_NUMBER = LEASE_NUMBERS_MAX + 1 + 2 ** 40;
 
 /** What the cell is to be like, from what it is like; throws what cannot be. */

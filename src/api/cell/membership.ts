@@ -1,6 +1,6 @@
 /**
- * Who the members of a cell are, by the number that each keeps, and where they are reached: as this process was told at its start, and as the view
- * says that it has heard of since. Addresses that this process was told itself go before those of a view: it may reach members another way.
+ * The members of a cell, by the number that each keeps, and their addresses: as this process was told at its start, and as the view says that it
+ * has heard of since. Addresses that this process was told itself go before a view's: it may reach members another way.
  */
 import { compareViews, configsOf, decodeView, encodeView, isIn, MEMBER_NUMBERS, type View, type ViewConfig } from '../../core/index.ts';
 import { hashText, NO_BALLOT, quorumOf, TenureError } from '../../kernel/index.ts';
@@ -68,7 +68,7 @@ export class Membership {
     return this.#places;
   }
 
-  /** Those that this process goes on with when a change is over. */
+  /** The members that this process goes on with when a change is over. */
   get current(): readonly MemberAddress[] {
     const { view } = this;
     return view === null ? this.#places : this.#places.filter(({ number }) => isIn(view.cur, number));

@@ -38,7 +38,7 @@ type Phase =
 
 type Health =
   | { readonly kind: 'well' }
-  /** A member that votes for nobody yet. */
+  /** A member that gives no vote yet. */
   | { readonly kind: 'silent' }
   /** A member whose disk has failed: it never votes again, and holds and acquires as before. */
   | { readonly kind: 'voteless'; readonly error: TenureError }
@@ -140,7 +140,7 @@ export class CellNode {
     });
   }
 
-  /** Whoever hears of this node's events. */
+  /** The listeners to this node's events. */
   announceTo(listeners: EventEmitter<CellEvents>): void {
     this.#listeners = listeners;
   }
@@ -327,7 +327,7 @@ export class CellNode {
 
   // ── Views ──────────────────────────────────────────────────────────────────────────────────────────
 
-  /** A member states the view it is in; whoever begins only when it knows one begins with it. */
+  /** A member states the view it is in; a node that begins only when it knows a view begins with it. */
   #met(info: PeerInfo): void {
     const view = this.#views.statedBy(info);
     if (view === null) return;
@@ -346,7 +346,7 @@ export class CellNode {
     this.#start = { view, isStored: false };
     const { maxTermUs, rateErrorPpm, replication } = view.cur;
     this.begin(makeEngine(joining.engine, { maxTermUs, rateErrorPpm }), replication);
-    // A disk of its own keeps it; otherwise whoever runs this member does.
+    // A disk of its own keeps the view; otherwise the member's caller does.
     this.#views.adopted(view, this.#options.surroundings.kept !== undefined);
     this.#news.emit('news');
   }
@@ -390,7 +390,7 @@ export class CellNode {
     this.#updateState();
   }
 
-  /** Another process is that member now. If it was this one, whoever is still connected here is to look for the other. */
+  /** Another process is that member now. If it was this one, peers that are still connected here must look for the other. */
   #outlived(member: number): void {
     const { transport } = this.#options;
     const id = this.#peers.nameOf(member);
@@ -398,7 +398,7 @@ export class CellNode {
     this.#end(memberReplaced(id));
   }
 
-  /** This process is not who it took itself for. */
+  /** This process is not the member that it took itself for. */
   #end(error: TenureError): void {
     this.run?.stop();
     this.services.fail(error);
@@ -426,7 +426,7 @@ export class CellNode {
 
   #hasFailure(error: TenureError): void {
     this.#updateState();
-    // Whoever waits for it to be ready is told, though the state may be the same as before.
+    // Callers that wait for it to be ready are told, though the state may be the same as before.
     this.#news.emit('news');
     announce(() => this.#listeners.emit('failure', error));
   }

@@ -20,7 +20,7 @@ export interface ConnectOptions {
   readonly name?: string;
   /** How long `connect` tries to reach a member: 30s. */
   readonly timeout?: Duration;
-  /** Which protocol grants leases, the same for all members: 'quorum'. A client need not be told; one that is told something else than the members is refused. */
+  /** Which protocol grants leases, the same for all members: 'quorum'. A client need not be told; a client that is told another protocol than the members is refused. */
   readonly engine?: EngineOptions;
   /** Where to log, in pino's shape; nowhere unless told otherwise. */
   readonly logger?: Logger;
@@ -46,8 +46,8 @@ export interface JoinOptions extends Omit<ConnectOptions, 'name' | 'secret' | 't
   readonly replication?: number;
   /**
    * When this member, started anew, takes the place of its earlier life. `majority`, the default: once a majority of the members, and every other
-   * that it can reach, have noted it. `strict`: once so many have that whoever its earlier life still talks to finds out; it then needs more than
-   * a majority to be up. For platforms that may run two processes of one member at once.
+   * that it can reach, have noted it. `strict`: once so many have noted it that every quorum its earlier life can reach finds out; it then needs
+   * more than a majority to be up. For platforms that may run two processes of one member at once.
    */
   readonly succession?: SuccessionMode;
   /** Which consensus orders what is broadcast, the same for all members: 'fast-ct'. */

@@ -1,4 +1,4 @@
-/** The processes that are connected to this node: who each has proved to be, and what it calls itself. */
+/** The processes that are connected to this node: the identity that each has proved, and its name. */
 import type { Sender } from '../../core/index.ts';
 import type { Incarnation, NodeId } from '../../kernel/index.ts';
 import type { PeerInfo } from '../../transport/index.ts';
@@ -41,7 +41,7 @@ export class Peers {
     return (this.#versions.get(peer) ?? VERSION_OF_BUNDLES) < VERSION_OF_BUNDLES;
   }
 
-  /** Which start of which process. */
+  /** The peer's incarnation. */
   lifeOf(peer: number): Incarnation | undefined {
     return this.#senders.get(peer)?.incarnation;
   }
@@ -61,7 +61,7 @@ export class Peers {
     this.#senders.clear();
   }
 
-  /** Those that are connected and know of no view but the first. */
+  /** Connected members that know of no view but the first. */
   plainMembers(): number[] {
     return this.members().filter((peer) => this.isPlain(peer));
   }

@@ -59,7 +59,7 @@ const EXPLANATIONS: Record<RefusalReason, (name: string, missing: string, offset
   cancelled: (name) => ['TENURE_CLOSED', `the request for ${name} was cancelled`],
 };
 
-/** After how long a quorum votes that does not yet because members keep silent; null if that is not what is missing, or if nobody knows. */
+/** After how long a quorum votes that does not yet because members keep silent; null if that is not what is missing, or if it is unknown. */
 export function quorumInMs(silencesMs: readonly (number | null)[]): number | null {
   const silent = silencesMs.filter((ms): ms is number => ms !== null && ms > 0).sort((a, b) => a - b);
   const missing = quorumOf(silencesMs.length) - silencesMs.filter((ms) => ms === 0).length;
@@ -67,7 +67,7 @@ export function quorumInMs(silencesMs: readonly (number | null)[]): number | nul
   return missing <= 0 || leftMs === undefined || leftMs === Infinity ? null : leftMs;
 }
 
-/** Why nothing could be had, where it is neither a holder nor the network: members that started keep silent. Null if they do not, or nobody knows for how long. */
+/** Why nothing could be had, where it is neither a holder nor the network: members that started keep silent. Null if they do not, or it is unknown for how long. */
 export function keptSilent(name: string, { reason }: Pick<Refused, 'reason'>, silencesMs: readonly (number | null)[]): TenureError | null {
   const leftMs = quorumInMs(silencesMs);
   if (leftMs === null) return null;

@@ -134,7 +134,7 @@ export class Running {
     return this.leases.isAsked || this.calls.isAsked;
   }
 
-  /** A request that ran out of time though nobody is known to hold the lease may have met members that keep silent: they are asked. */
+  /** A request that ran out of time though no process is known to hold the lease may have met members that keep silent: they are asked. */
   #explain(name: string, refused: Refused): TenureError | Promise<TenureError> {
     const { engine } = this;
     const { members } = this.#ground;

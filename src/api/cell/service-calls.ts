@@ -1,4 +1,4 @@
-/** Calls to members about services beside leases: how far each member is in them, and the acts by which those of a new cell begin. */
+/** Calls to members about services beside leases: how far each member is in them, and the acts by which the services of a new cell begin. */
 import type { DiskStanding } from '../../core/index.ts';
 import { TenureError, type OptionTable } from '../../kernel/index.ts';
 import type { MemberLog } from '../broadcast/group-news.ts';
@@ -29,7 +29,7 @@ export interface ServiceStandings {
 export async function serviceStandings(node: CellNode): Promise<ServiceStandings> {
   const [claims, broadcast] = await Promise.all([
     asked(() => node.services.of(CLAIMS).disks()),
-    // A question begins nothing: where nobody has used broadcast, no member takes part in it.
+    // A question begins nothing: where no process has used broadcast, no member takes part in it.
     asked(() => (node.isMember && !node.services.isRunning(BROADCAST) ? Promise.resolve([]) : node.services.of(BROADCAST).members())),
   ]);
   return { claims, broadcast };

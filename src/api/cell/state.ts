@@ -3,7 +3,7 @@ import { quorumOf, type TenureError } from '../../kernel/index.ts';
 import type { CellView } from './told-view.ts';
 
 /**
- * `silent`: this member votes for nobody yet. `ready`: all members are connected. `degraded`:
+ * `silent`: this member gives no vote yet. `ready`: all members are connected. `degraded`:
  * a majority, but not all. `no-quorum`: fewer, or this node has failed, or its clock's rate is off; nothing can be acquired or renewed.
  */
 export type CellState = 'silent' | 'ready' | 'degraded' | 'no-quorum';

@@ -12,12 +12,11 @@ import type { Membership } from './membership.ts';
 export interface NodeOptions {
   readonly transport: Transport;
   readonly memberIds: readonly string[];
-  /** Its number among the members; that of a client is above all of theirs; -1 for a member that is none yet. */
+  /** Its number among the members; a client's number is above all of theirs; -1 for a member that is none yet. */
   readonly self: number;
   readonly incarnation: Incarnation;
   readonly surroundings: CellSurroundings;
   readonly observer?: Observer;
-  /** Who the members are. */
   readonly membership: Membership;
   /** The view that this node begins in, where its engine has any; a client, and a member that is none yet, hear of it. */
   readonly start?: StartView | undefined;
@@ -32,7 +31,7 @@ export interface NodeOptions {
 export interface CellSurroundings {
   readonly clocks: Clocks;
   readonly chooser: Chooser;
-  /** Of the tables whose keys others choose: nobody else knows it. */
+  /** Of the tables whose keys others choose: no other process knows it. */
   readonly hashKey: HashKey;
   /** False only for a member that never was before: it has nothing to keep silent about. */
   readonly restarted: boolean;

@@ -18,7 +18,7 @@ export interface CellViewSide {
   readonly rateError: number;
 }
 
-/** Who belongs to a cell, and by which terms it goes. */
+/** The members of a cell, and its terms. */
 export interface CellView extends CellViewSide {
   /** Rises by one from view to view; 0 is what the cell was set up with. */
   readonly epoch: number;

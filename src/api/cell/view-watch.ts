@@ -1,6 +1,6 @@
 /**
- * The views that a node hears of, and what follows: whom its transport reaches, what is stored, and what its caller is told. The core decides
- * which view it is in; a view that was only heard of changes nothing but whom this node can reach.
+ * The views that a node hears of, and what follows: which members its transport reaches, which view is stored, and what its caller is told.
+ * The core decides which view it is in; a view that was only heard of changes nothing but which members this node can reach.
  */
 import { compareViews, decodeView, encodeView, type View } from '../../core/index.ts';
 import { TenureError } from '../../kernel/index.ts';
@@ -16,7 +16,7 @@ interface ViewWatchGround {
   readonly store: ((view: View) => Promise<void>) | undefined;
   /** No later start of this member is told an older view. */
   readonly stored: (view: View) => void;
-  /** There are other members than those that the cell was set up with. */
+  /** There are other members than the cell was set up with. */
   readonly moved: () => void;
   /** This process is no member any more. */
   readonly removed: (error: TenureError) => void;
@@ -45,7 +45,7 @@ export class ViewWatch {
     return role !== 'member' || viewBytes === undefined ? null : decodeView(viewBytes, 0, viewBytes.length);
   }
 
-  /** Somebody is in this view: its members can be reached from here on. */
+  /** Another node is in this view: its members can be reached from here on. */
   heard(view: View): void {
     const { membership } = this.#ground;
     if (membership.view === null || compareViews(view, membership.view) > 0) this.#reach(view);
@@ -98,7 +98,7 @@ export class ViewWatch {
     else if (there !== number) misnumbered(wrongNumber(id, number, there));
   }
 
-  /** Tells the transport whom to reach, and what to state. */
+  /** Tells the transport which members to reach, and what to state. */
   #state(): void {
     const { membership, transport } = this.#ground;
     const stated = this.#adopted ?? membership.view;

@@ -1,6 +1,6 @@
 /**
- * Blocks of one space for the callers of one process. One request is under way at a time, so that the process does not contend with itself; whoever asks
- * meanwhile shares the next one, which is as large as they need together.
+ * Blocks of one space for the callers of one process. One request is under way at a time, so that the process does not contend with itself; callers that
+ * ask meanwhile share the next request, which is as large as they need together.
  */
 import { INTEGER_MAX } from '../../core/index.ts';
 import { TenureError } from '../../kernel/index.ts';
@@ -23,7 +23,7 @@ export class BlockQueue {
   readonly #ask: (size: number, signal: AbortSignal) => Promise<Block>;
   /** In the order in which they came; each is here until it is answered. */
   readonly #waiting = new Set<Waiter>();
-  /** Those of them that share the request under way. */
+  /** Waiters that share the request under way. */
   #sharing: readonly Waiter[] = [];
   #request: AbortController | null = null;
   /** What several asked for together was not to be had: each asks for its own. */
@@ -53,7 +53,7 @@ export class BlockQueue {
       const sharing = this.#sharing;
       try {
         let { from } = await this.#ask(sizeOf(sharing), this.#request.signal);
-        // What belongs to those that have left is a gap.
+        // The parts of waiters that have left are gaps.
         for (const waiter of sharing) {
           this.#remove(waiter)?.resolve({ from, to: from + waiter.size - 1 });
           from += waiter.size;
@@ -79,7 +79,7 @@ export class BlockQueue {
     return together;
   }
 
-  /** The caller wants it no more. A request that nobody waits for is called off. */
+  /** The caller wants it no more. A request without waiters is called off. */
   #leave(waiter: Waiter, reason: unknown): void {
     this.#remove(waiter)?.reject(reason);
     if (this.#sharing.includes(waiter) && this.#sharing.every((one) => !this.#waiting.has(one))) this.#request?.abort(reason);

@@ -44,7 +44,7 @@ export class ClaimSpace {
     return this.#answerOf(service.claim(this.space, from, to, signal));
   }
 
-  /** A block of so many integers in a row that nobody else has or will ever have, wherever they are. */
+  /** A block of so many integers in a row that no other process has or will ever have, wherever they are. */
   async next(size: number, options: ClaimOptions = {}): Promise<Block> {
     const { signal } = checkOptions('next', options, CLAIM_OPTIONS);
     return this.#answerOf(this.#next(size, signal));

@@ -1,5 +1,5 @@
 /**
- * How far the disks of the members are, as they say when they are asked: for whoever wants to know, and for claims that wait for long. When every member has
+ * How far the disks of the members are, as they say when they are asked: for `status`, and for claims that wait for long. When every member has
  * answered, twice in a row, and no claim can be granted with such disks, waiting is in vain.
  */
 import type { DiskStanding, IntervalEvent } from '../../core/index.ts';
@@ -52,7 +52,7 @@ export class DiskLooks {
     this.#answers.hear(member, { phase, generation, noted, copied, needed });
   }
 
-  /** Asks these members; by member, null for those that do not answer. */
+  /** Asks these members; by member, null for a member that does not answer. */
   disks(asked: readonly number[]): Promise<(DiskStanding | null)[]> {
     return this.#answers.of(asked);
   }

@@ -10,7 +10,7 @@ import type { Block } from './block-queue.ts';
 
 interface IdGround {
   readonly next: (size: number, signal: AbortSignal) => Promise<Block>;
-  /** Whoever waits for an id keeps the process alive; a block that is asked for ahead does not. */
+  /** A caller that waits for an id keeps the process alive; a block that is asked for ahead does not. */
   readonly alive: KeepAlive;
   readonly signal: AbortSignal | undefined;
   readonly blockMax: number;
@@ -107,7 +107,7 @@ export class IdSource implements AsyncSequence<number> {
     return value === undefined ? { value, done: true } : { value, done: false };
   }
 
-  /** The block that was asked for takes the place of the one that is used up. */
+  /** The requested block takes the place of the used-up block. */
   async #refill(): Promise<void> {
     this.#coming ??= this.#ask();
     const coming = this.#coming;
@@ -143,7 +143,7 @@ export class IdSource implements AsyncSequence<number> {
   #askAhead(): void {
     if (this.#coming !== null) return;
     this.#coming = this.#ask();
-    // It is told to whoever waits for a block, and there may be nobody.
+    // Callers that wait for a block are told, and there may be none.
     this.#coming.catch(() => undefined);
   }
 

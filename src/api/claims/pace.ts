@@ -4,7 +4,7 @@
 const FIRST_US = 10_000;
 const TRIP_US_MIN = 1000;
 const TRIP_US_MAX = 250_000;
-/** A blank disk that nobody waits for looks for others every two of these. */
+/** A blank disk that no claim waits for looks for others every two of these. */
 const REST_US = 500_000;
 /** The core is told of changes of more than a part of this. */
 const GRAIN = 4;

@@ -1,6 +1,6 @@
 /**
  * Claims as a service of a cell: the core of interval leases on its driver, and the calls of this process that wait for it. A claim that
- * nobody waits for any more is called off, and so withdrawn; what it was granted before is a gap.
+ * no caller waits for any more is called off, and so withdrawn; integers that it was granted before are a gap.
  */
 import {
   checkBlockSize,
@@ -30,7 +30,7 @@ export type ClaimResult =
       readonly reason: 'overlap';
       /** What of it others have, or were claiming at the same time: the first piece. */
       readonly overlap: Block;
-      /** Where as many integers may be free, from the claim's own start on; null if nobody knows. */
+      /** Where as many integers may be free, from the claim's own start on; null if unknown. */
       readonly nextFree: number | null;
     };
 
@@ -233,7 +233,7 @@ export class ClaimService implements RunningService {
     ailing(diskFailed(memberIds[boot.self] ?? ''));
   }
 
-  /** A disk that waits for nothing but other members looks for them now and then, unless somebody waits for it. */
+  /** A disk that waits for nothing but other members looks for them now and then, unless a caller waits for it. */
   #repace(): void {
     const isWaiting = this.#core.diskPhase === 'blank' || this.#core.diskPhase === 'founding';
     if (isWaiting && this.#pending.size === 0 && this.#founding === null) this.#pace.rest();
@@ -276,7 +276,7 @@ export class ClaimService implements RunningService {
     for (const claim of this.#pending.keys()) this.#abandon(claim, error);
   }
 
-  /** Claims that nobody has any more are withdrawn before the connections end. */
+  /** Claims that no caller has any more are withdrawn before the connections end. */
   async close(error: TenureError): Promise<void> {
     this.#over ??= error;
     this.#failPending(error);

@@ -277,7 +277,7 @@ class Heard<T> {
     this.#things = things;
   }
 
-  /** Reads on until something is so, and gives what was read for it. */
+  /** Reads on until a thing fits, and returns the things read on the way. */
   async until(isIt: (thing: T) => boolean): Promise<T[]> {
     const read: T[] = [];
     for (;;) {

@@ -10,7 +10,7 @@ import type { HolderAnswer } from '../leases/questions.ts';
 export interface LeasePlace {
   /** The longest term there is. */
   readonly maxTermMs: number;
-  /** How long it takes at most, from the crash of a holder whose term is half of the longest, until who waits has its lease: three such terms unless told otherwise. */
+  /** How long it takes at most, from the crash of a holder whose term is half of the longest, until a waiter has its lease: three such terms unless told otherwise. */
   readonly takeOverMs?: number;
   /** How many leases a long list has: 700 unless told otherwise. */
   readonly listLength?: number;
@@ -22,10 +22,10 @@ export interface LeasePlace {
   client(): Promise<LeaseClient>;
   /** Lets so much time pass. */
   pass(ms: number): Promise<void>;
-  /** Whether a client can be cut off: from here on it reaches nobody. Others perhaps neither. */
+  /** Whether a client can be cut off: from here on it reaches no member or store. Others perhaps neither. */
   cutOff?(client: LeaseClient): void | Promise<void>;
   mend?(client: LeaseClient): void | Promise<void>;
-  /** Someone who can be killed takes a lease; `crash` kills it, without a word. */
+  /** A process that can be killed takes a lease; `crash` kills it, without a word. */
   holder?(name: string, termMs: number): Promise<{ readonly token: number; crash(): void | Promise<void> }>;
   /** The test is over. Ends all clients of this place, whatever state they are in. */
   close(): Promise<void>;
@@ -40,7 +40,7 @@ export const ROUNDS_MAX = 8;
 /** Names a test and says what it does. */
 export type LeaseTestClaim = (name: string, body: (kit: LeaseTestKit) => Promise<void>) => void;
 
-/** A place, a name nobody else uses, and ways to wait in it. */
+/** A place, a name of its own, and ways to wait in it. */
 export class LeaseTestKit {
   readonly place: LeasePlace;
   readonly name: string;
@@ -83,7 +83,7 @@ export class LeaseTestKit {
     });
   }
 
-  /** Who holds the name, from someone who is sure of it. */
+  /** The holder of the name, from a client that is sure of it. */
   async holder(client: LeaseClient): Promise<HolderAnswer> {
     for (let tries = 1; ; tries++) {
       const answer = await this.outcome(client.holder(this.name));
@@ -93,8 +93,8 @@ export class LeaseTestKit {
   }
 
   /**
-   * Nobody holds what was released, by who is asked. A place that is sure of others says so at once. On plain registers a busy machine may state a
-   * release too late: the name that is left there runs out.
+   * Whether a released name has no holder, by the client that is asked. A place that is sure of others says so at once. On plain registers a busy
+   * machine may state a release too late: the name that is left there runs out.
    */
   async isFreed(nobodyHolds: () => Promise<boolean>): Promise<boolean> {
     const runsOutMs = this.isUnsureOfOthers ? (this.place.takeOverMs ?? 3 * this.place.maxTermMs) : 0;

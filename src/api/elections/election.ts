@@ -1,6 +1,6 @@
 /**
- * Elections, on any lease service: the leader is who holds the lease of the election's name, and what it says of
- * itself is the lease's metadata. An election keeps no state; being the leader is a `Leadership`, which knows by
+ * Elections, on any lease service: the leader is the holder of the lease of the election's name, and its value is
+ * the lease's metadata. An election keeps no state; being the leader is a `Leadership`, which knows by
  * the clock whether it still is.
  */
 import { checkName, checkOptions, TenureError, type Duration, type OptionTable } from '../../kernel/index.ts';
@@ -44,7 +44,7 @@ export class Election {
   readonly #options: ElectionOptions;
   readonly #unsure: (name: string) => TenureError;
 
-  /** Elections are made by `elect`. `unsure` says why nobody knows who leads. */
+  /** Elections are made by `elect`. `unsure` says why the leader is unknown. */
   constructor(ground: ElectionGround, name: string, options: ElectionOptions = {}, unsure: (name: string) => TenureError = tooFewAnswers) {
     checkName(name);
     checkOptions('elect', options, ELECTION_OPTIONS);
@@ -61,7 +61,7 @@ export class Election {
     return new Leadership(await this.#ground.acquire(this.name, { ...this.#options, ...options, ...meta }));
   }
 
-  /** Asks who leads: null if nobody. Throws TENURE_NO_QUORUM if too few members answered to know, TENURE_STORE_UNREACHABLE if a store did not. */
+  /** Asks for the leader: null if there is none. Throws TENURE_NO_QUORUM if too few members answered to know, TENURE_STORE_UNREACHABLE if a store did not. */
   async leader(options: SignalOnly = {}): Promise<Leader | null> {
     const { holder, certain, meta } = await this.#ground.holder(this.name, options);
     if (certain) return holder && asLeader(holder, meta);
@@ -69,7 +69,7 @@ export class Election {
   }
 
   /**
-   * Tells who leads, now and whenever it changes: another leader, another value, none. As with `watch`, changes
+   * Tells the leader, now and whenever it changes: another leader, another value, none. As with `watch`, changes
    * are hints, and where some may have been missed there is a gap.
    */
   observe(options: SignalOnly = {}): LeaderChanges {
@@ -121,7 +121,7 @@ export class Leadership {
     return this.#lease.remainingMs();
   }
 
-  /** Says something else of itself and stays the leader. Resolves when whoever asks from then on is told. */
+  /** Replaces the leader's value; it stays the leader. Resolves when every later question is answered with the new value. */
   proclaim(value: Uint8Array | string, options: SignalOnly = {}): Promise<void> {
     return this.#lease.proclaim(value, options);
   }
@@ -132,8 +132,8 @@ export class Leadership {
   }
 
   /**
-   * Hands it over to the next candidate in line, or to one that `waiters` told of: nobody has to find out that nobody leads. You must have stopped leading before. Resolves to whether it was handed over; if nobody was there in time you still lead.
-   * Not every engine can: TENURE_UNSUPPORTED.
+   * Hands it over to the next candidate in line, or to a candidate that `waiters` told of: no candidate has to find out that there is no leader. You must have stopped leading before. Resolves to whether it was handed over; if no candidate was
+   * there in time you still lead. Not every engine can: TENURE_UNSUPPORTED.
    */
   handOver(to?: LeaseWaiter): Promise<boolean> {
     return this.#lease.transfer(to);

@@ -1,5 +1,5 @@
 /**
- * Who leads, as an async iterator over a watch of the election's name. It is no generator: one that waits for news cannot
+ * The leader, as an async iterator over a watch of the election's name. It is no generator: a generator that waits for news cannot
  * be told to stop, and its watch would stay open until there are some.
  */
 import type { HolderInfo } from '../leases/questions.ts';
@@ -19,7 +19,7 @@ export interface Leader {
 export type LeaderChange =
   /** `leader` is null when there is none. */
   | { readonly kind: 'leader'; readonly leader: Leader | null }
-  /** Something may have been missed, and who leads is not known. It is told as soon as it is. */
+  /** Changes may have been missed, and the leader is not known. It is told as soon as it is. */
   | { readonly kind: 'gap' };
 
 type Result = IteratorResult<LeaderChange, undefined>;

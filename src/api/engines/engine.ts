@@ -20,7 +20,7 @@ export interface EngineKind<Options extends object> {
   readonly clockless: string | null;
   /** From the parts of its text: what stands after the name, and a skew. Null if it has no such variant. */
   parse(variant: string | undefined, skew: { skew?: string }): Options | null;
-  /** What was chosen, as text, if it needs a skew and was told none. */
+  /** The chosen options, as text, if they need a skew and have none. */
   lackingSkew(options: Options): string | null;
   /** Throws what cannot work. */
   make(options: Options, terms: TermOptions): Engine;
@@ -69,7 +69,7 @@ export interface EngineGround {
   readonly hashKey: HashKey;
   readonly limits?: MemberLimits | undefined;
   readonly disk: Disk | undefined;
-  /** Who a peer has proved to be; undefined for one that is not connected. */
+  /** The identity that a peer has proved; undefined for a peer that is not connected. */
   readonly senderOf: (peer: NodeId) => Sender | undefined;
   readonly onClockNotice: ClockNotice;
   readonly onEvent: (event: LeaseEvent) => void;
@@ -89,7 +89,7 @@ export interface CellViews {
 }
 
 export interface CellCore extends LeaseCore {
-  /** How long this member still votes for nobody. */
+  /** How long this member still gives no vote. */
   silentForUs(mono: MonoUs): number;
 }
 

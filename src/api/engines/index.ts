@@ -30,7 +30,7 @@ export function makeEngine(engine: EngineOptions, terms: TermOptions): Engine {
   return kind.make(options, terms);
 }
 
-/** What was chosen, as text, if it needs to be told of a skew and was not. */
+/** The chosen engine, as text, if it needs a skew and has none. */
 export function lackingSkew(engine: EngineOptions): string | null {
   const { kind, options } = chosen(engine);
   return kind.lackingSkew(options);

@@ -46,7 +46,7 @@ export function roundEngine({ name, algorithm, variant, can, timing }: RoundPart
   };
 }
 
-/** Where clocks may differ, by how much has to be said: there is no number that fits everyone. */
+/** Where clocks may differ, by how much has to be said: there is no number that fits every cell. */
 export function skewOf(engine: string, skew: Duration | undefined, isNeeded: boolean, why: string): number {
   const skewUs = skew === undefined ? 0 : parseDuration(skew);
   if (skewUs > 0 && !isNeeded) throw badOption(`${engine}: ${why}`);

@@ -1,6 +1,6 @@
 /**
  * What a resource keeps to refuse holders that come too late, where a name has readers and writers: two numbers. The highest token that wrote, and
- * the highest seen at all. Readers that hold together pass in any order; a writer passes only if nobody above it was there.
+ * the highest seen at all. Readers that hold together pass in any order; a writer passes only if no higher token was there.
  */
 import { TenureError } from '../../kernel/index.ts';
 
@@ -23,12 +23,12 @@ export class Fence {
     this.#seen = Math.max(wrote, seen);
   }
 
-  /** To be kept with the resource, in one step with what was written. */
+  /** To be kept with the resource, in one step with the write. */
   get marks(): FenceMarks {
     return { wrote: this.#wrote, seen: this.#seen };
   }
 
-  /** Whether whoever has this token may write now; from here on it has. */
+  /** Whether the holder of this token may write now; from here on it has. */
   write(token: number): boolean {
     checkToken(token, 1);
     if (token < this.#seen) return false;
@@ -36,7 +36,7 @@ export class Fence {
     return true;
   }
 
-  /** Whether whoever has this token may read now; from here on it has. */
+  /** Whether the holder of this token may read now; from here on it has. */
   read(token: number): boolean {
     checkToken(token, 1);
     if (token < this.#wrote) return false;

@@ -1,5 +1,5 @@
 /**
- * A file that refuses holders that come too late, for any number of processes, of which each may be killed at any time. Contents and marks are one
+ * A file that refuses holders that come too late, for any number of processes, each of which may be killed at any time. Contents and marks are one
  * file for each version, in a folder; a version becomes the next by a hard link that only one process can make. Nothing is locked, so nothing is
  * left locked. The file system must have hard links; over NFS they are atomic as well.
  */
@@ -15,7 +15,7 @@ interface Version extends FenceMarks {
 }
 
 const VERSION = /^v-(\d{1,15})$/;
-/** Older ones may still be being read. */
+/** Older versions may still be being read. */
 const VERSIONS_KEPT = 8;
 const NOTHING: Version = { number: 0, wrote: 0, seen: 0, contents: null };
 const LINE_END = 10;
@@ -28,7 +28,7 @@ export class FencedFile {
     this.#folder = folder;
   }
 
-  /** Replaces the contents, whole or not at all. False if the token comes too late: somebody with a higher one was there. */
+  /** Replaces the contents, whole or not at all. False if the token comes too late: a holder with a higher token was there. */
   async write(token: number, contents: Uint8Array | string): Promise<boolean> {
     const bytes = typeof contents === 'string' ? Buffer.from(contents) : contents;
     return (
@@ -39,7 +39,7 @@ export class FencedFile {
     );
   }
 
-  /** The contents, null if there are none yet. Throws `TENURE_LEASE_LOST` if the token comes too late: somebody with a higher one has written. */
+  /** The contents, null if there are none yet. Throws `TENURE_LEASE_LOST` if the token comes too late: a holder with a higher token has written. */
   async read(token: number): Promise<Uint8Array | null> {
     const version = await this.#advance(
       (fence) => fence.read(token),
@@ -74,7 +74,7 @@ export class FencedFile {
       const number = await this.#newestNumber();
       if (number === 0) return NOTHING;
       const bytes = await readFile(this.#path(number)).catch(ifMissing);
-      // It was cleared away: there are newer ones by now.
+      // The version was cleared away: there are newer versions by now.
       if (bytes !== null) return { number, ...decode(bytes, this.#path(number)) };
     }
   }
@@ -102,7 +102,7 @@ export class FencedFile {
     } finally {
       await rm(draft, { force: true });
     }
-    // A process that stood still may have made a version that was there and cleared away: nobody looks at it, and it does not count.
+    // A process that stood still may have made a version that was there and cleared away: no process looks at it, and it does not count.
     if ((await this.#newestNumber()) >= version.number + VERSIONS_KEPT) return false;
     await rm(this.#path(version.number - VERSIONS_KEPT), { force: true });
     return true;

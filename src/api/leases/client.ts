@@ -16,7 +16,7 @@ export type WorkUnderAll<T> = (leases: readonly Lease[], signal: AbortSignal) =>
 export interface CloseOptions {
   /** How long work under `using` is waited for; its deadline unless told otherwise. */
   readonly timeout?: Duration;
-  /** Whatever somebody waits for is handed over to the first in line instead of given back. Not every engine can: TENURE_UNSUPPORTED, and nothing is closed. */
+  /** Leases that have waiters are handed over to the first in line instead of given back. Not every engine can: TENURE_UNSUPPORTED, and nothing is closed. */
   readonly handOver?: boolean;
 }
 
@@ -31,10 +31,10 @@ export interface LeaseClient extends AsyncDisposable {
   /** Changes with every start: what holds leases is this, not the process's name. */
   readonly incarnation: number;
 
-  /** Waits for the lease; where the engine serves in order, no request that begins after this one is queued overtakes it. It is renewed until it is released. Not re-entrant: whoever holds it and asks again waits like any other. */
+  /** Waits for the lease; where the engine serves in order, no request that begins after this one is queued overtakes it. It is renewed until it is released. Not re-entrant: a holder that asks again waits like any other client. */
   acquire(name: string, options?: AcquireOptions): Promise<Lease>;
 
-  /** Takes the lease if it is free, and says who holds it if not. */
+  /** Takes the lease if it is free, and names its holder if not. */
   tryAcquire(name: string, options?: Omit<AcquireOptions, 'wait'>): Promise<TryResult>;
 
   /** Runs `work` under the lease and gives the lease back. An error of `work` always comes out as it is; if the lease was lost though `work` succeeded, `TENURE_LEASE_LOST` with the `result`. */
@@ -48,23 +48,23 @@ export interface LeaseClient extends AsyncDisposable {
   /** Takes all of them, or none: in one order everywhere, so that two processes that want the same names never wait for each other. */
   acquireAll(names: readonly string[], options?: AcquireOptions): Promise<Lease[]>;
 
-  /** An election: candidates, a leader, and those who want to know who leads. */
+  /** An election: candidates, a leader, and observers. */
   elect(name: string, options?: ElectionOptions): Election;
 
   /** Tells what is held under the prefix and then, as hints, what changes; what may have been missed is told as a gap. */
   watch(prefix?: string, options?: WatchOptions): Watch;
 
-  /** Asks who holds the lease; asks again if too few answered in time. */
+  /** Asks for the holder of the lease; asks again if too few answered in time. */
   holder(name: string, options?: SignalOnly): Promise<HolderAnswer>;
 
-  /** Asks who holds what, under a prefix or at all. No snapshot: what begins or ends meanwhile may be on the list or not. */
+  /** Asks for all leases and their holders, under a prefix or at all. No snapshot: a lease that begins or ends meanwhile may be on the list or not. */
   list(prefix?: string, options?: SignalOnly): Promise<Listing>;
 
   /**
-   * Ends every waiting call with TENURE_CLOSED, aborts the signals of what is held, gives it back and leaves. Work under
-   * `using` is waited for up to its deadline, or for `timeout`: what has not stopped by then keeps its lease, which runs
-   * out. What was acquired by hand is given back at once: you have stopped. If nobody answers it leaves after a
-   * moment. Any number of calls.
+   * Ends every waiting call with TENURE_CLOSED, aborts the signals of held leases, gives them back and leaves. Work under
+   * `using` is waited for up to its deadline, or for `timeout`: work that has not stopped by then keeps its lease, which runs
+   * out. A lease that was acquired by hand is given back at once: you have stopped. If no member or store answers, it leaves
+   * after a moment. Any number of calls.
    */
   close(options?: CloseOptions): Promise<void>;
 }

@@ -1,5 +1,5 @@
 /**
- * A lease on one item of a collection (S10): the collection is held shared and the item besides, by one call. Whoever holds the collection exclusively excludes
+ * A lease on one item of a collection (S10): the collection is held shared and the item besides, by one call. An exclusive holder of the collection excludes
  * every item. The item's lease stands for both: it ends with the earlier of the two, and gives both back.
  */
 import { checkOptions, parseDuration, TenureError } from '../../kernel/index.ts';
@@ -16,7 +16,7 @@ export interface CollectionGround {
   readonly giveBack: (leases: readonly HeldLease[]) => Promise<void>;
 }
 
-/** The collection is held by readers of it: those that hold an item. */
+/** Holders of items hold the collection as its readers. */
 function ofCollection({ wait, term, signal, maxHold, keepAlive }: AcquireOptions): AcquireOptions {
   const given = { wait, term, signal, maxHold, keepAlive };
   return { ...(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as AcquireOptions), mode: 'shared' };
@@ -37,7 +37,7 @@ function checkItem(collection: string, name: string): void {
     throw new TenureError('TENURE_BAD_ARGUMENT', `'${name}' cannot be an item of itself: 'within' names its collection`, { name });
 }
 
-/** First the collection, then the item, everywhere: so that nobody waits in a circle. */
+/** First the collection, then the item, everywhere: so that no processes wait in a circle. */
 export async function acquireWithin(collection: string, name: string, options: AcquireOptions, ground: CollectionGround): Promise<Lease> {
   const { clocks, acquire, giveBack } = ground;
   checkOptions('acquire', options, ACQUIRE_OPTIONS);

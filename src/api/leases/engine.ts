@@ -19,7 +19,7 @@ export interface LeaseAbilities {
   readonly shared: boolean;
   /** Readers become the only one, and the other way round. */
   readonly changeMode: boolean;
-  /** A lease is handed over to a waiter, and who waits is told. */
+  /** A lease is handed over to a waiter, and callers can list the waiters. */
   readonly handOver: boolean;
   /** A name may have several slots, each held by one. */
   readonly slots: boolean;

@@ -27,7 +27,7 @@ export class Gates {
     if (this.#open.size > 0) this.#open.delete(number);
   }
 
-  /** The lease is due for its renewal. One question at a time: who has not answered the last one is not asked again. */
+  /** The lease is due for its renewal. One question at a time: a holder that has not answered the last question is not asked again. */
   due(number: number): void {
     const gate = this.#open.get(number);
     if (!gate || gate.isAsked) return;

@@ -10,7 +10,7 @@ import { endedEarly, lost, type EarlyEnd } from './errors.ts';
 import type { LeaseWaiter } from './lease-waiter.ts';
 import type { UpgradeOptions } from './upgrade-options.ts';
 
-/** What a lease asks of whoever gave it. */
+/** What a lease asks of the service that granted it. */
 export interface LeaseSource {
   /** How long it may still be acted under, by both clocks; 0 when it is over. */
   remainingUs(lease: HeldLease): number;
@@ -28,7 +28,7 @@ export interface LeaseSource {
 }
 
 export interface Grant {
-  /** Of this lease among those of its process. */
+  /** Of this lease among the leases of its process. */
   readonly number: number;
   readonly name: string;
   /** Its name as the core knows it. */
@@ -105,7 +105,7 @@ export class HeldLease {
     (this.#wanted ??= []).push(listener);
   }
 
-  /** Somebody waits for it. */
+  /** A waiter stands in line for it. */
   tellWanted(): void {
     for (const listener of this.#wanted ?? []) {
       try {
@@ -214,7 +214,7 @@ export class HeldLease {
   endLost(why: TenureError): void {
     if (this.isOver) return;
     this.#stage = { kind: 'lost', why };
-    // Whoever worked under both has to stop, and has nothing more to give back of the other.
+    // The holder of both has to stop, and has nothing more to give back of the other.
     if (this.#above) void this.#above.release();
     if (this.#below && !this.#below.isOver) {
       this.#below.cutShort(why);
@@ -224,7 +224,7 @@ export class HeldLease {
     this.#controller?.abort(why);
   }
 
-  /** It ended as its holder asked. Nothing is to be aborted any more. One that its heir has was held until then. */
+  /** It ended as its holder asked. Nothing is to be aborted any more. A lease that its heir has was held until then. */
   endReleased(isHandedOver = false): void {
     if (this.isOver) return;
     this.#stage = isHandedOver || this.valid || this.#leaving !== undefined ? IN_TIME : TOO_LATE;

@@ -1,4 +1,4 @@
-/** Who waits for a name, as callers are told. */
+/** A waiter for a name, as callers are told. */
 import type { LeaseMode } from '../../kernel/index.ts';
 
 /** A request of some process that waits for a name. */

@@ -88,8 +88,8 @@ export class Lease {
   }
 
   /**
-   * Replaces the metadata, without giving the lease up. Resolves when whoever asks from then on
-   * is told. If the lease ends first it rejects with TENURE_LEASE_LOST, and others may have been told or not.
+   * Replaces the metadata, without giving the lease up. Resolves when every later question is answered
+   * with it. If the lease ends first it rejects with TENURE_LEASE_LOST, and others may have been told or not.
    */
   async proclaim(meta: Uint8Array | string, options: SignalOnly = {}): Promise<void> {
     return this.#held.proclaim(meta, checkOptions('proclaim', options, SIGNAL_ONLY).signal);
@@ -118,14 +118,15 @@ export class Lease {
   }
 
   /**
-   * Hands it over to whoever is first in line, or to a waiter that `waiters` told of, in two messages instead of the four of a release and a turn. You must have stopped before you call this. Resolves to whether it was handed over: if
-   * nobody was there in a few round trips it resolves to false, and you still hold it and may go on. It is renewed no more meanwhile, for half of what is left at most. A lease that has a quarantine is not handed over. Not every engine can: TENURE_UNSUPPORTED.
+   * Hands it over to the first waiter in line, or to a waiter that `waiters` told of, in two messages instead of the four of a release and a turn. You must have stopped before you call this. Resolves to whether it was handed over: if
+   * no waiter was there in a few round trips it resolves to false, and you still hold it and may go on. It is renewed no more meanwhile, for half of what is left at most. A lease that has a quarantine is not handed over. Not every engine can:
+   * TENURE_UNSUPPORTED.
    */
   async transfer(to?: LeaseWaiter): Promise<boolean> {
     return this.#held.transfer(to);
   }
 
-  /** Calls `listener` when somebody waits for what you hold: a hint that comes with renewals, maybe again and again, maybe never. */
+  /** Calls `listener` when your lease has a waiter: a hint that comes with renewals, maybe again and again, maybe never. */
   onWanted(listener: () => void): void {
     this.#held.onWanted(listener);
   }

@@ -1,5 +1,5 @@
 /**
- * Questions to a quorum that wait for their answer: who holds this, what is held under a prefix. Each can be
+ * Questions to a quorum that wait for their answer: the holder of a name, the leases under a prefix. Each can be
  * given up by its signal, and all end with the service.
  */
 import type { HolderHint, LeaseCommand, LeaseEvent } from '../../core/index.ts';

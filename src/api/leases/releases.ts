@@ -1,4 +1,4 @@
-/** Leases that are being given back: each release waits for its answer, and whoever gives back in passing waits no longer than it must. */
+/** Leases that are being given back: each release waits for its answer, and a caller that gives back in passing waits no longer than it must. */
 import type { LeaseCommand } from '../../core/index.ts';
 import { NumberMap } from '../../kernel/index.ts';
 import type { Clocks, KeepAlive } from '../../runtime/index.ts';
@@ -49,7 +49,7 @@ export class Releases {
     done();
   }
 
-  /** Those that were not answered end by themselves, without us. */
+  /** Releases that were not answered end by themselves, without us. */
   abandonAll(): void {
     for (const number of this.#open.keys()) this.answered(number);
   }

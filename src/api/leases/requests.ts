@@ -1,6 +1,6 @@
 /**
- * Requests for leases that were not answered yet: what was asked, how to call it off, and what becomes of each.
- * The lease that comes of one is the lease service's.
+ * Requests for leases that were not answered yet: the request, how to call it off, and its outcome.
+ * The lease that a request gets is the lease service's.
  */
 import type { LeaseCommand, LeaseEvent, RefusalReason } from '../../core/index.ts';
 import {
@@ -25,11 +25,11 @@ export interface AcquireOptions {
   /** How long to wait while another holds it; without it, as long as it takes. 0 asks once and, if another has it, fails with TENURE_HELD. */
   readonly wait?: Duration;
   readonly signal?: AbortSignal;
-  /** Called once, if it must wait, when it stands in line at a majority: whoever begins after that is served after it. Only by engines that serve in order. */
+  /** Called once, if it must wait, when it stands in line at a majority: a request that begins after that is served after it. Only by engines that serve in order. */
   readonly onQueued?: () => void;
   /** `shared`: any number of readers hold it together, and no writer beside them; `exclusive` unless told otherwise. Not every engine can: TENURE_UNSUPPORTED. */
   readonly mode?: LeaseMode;
-  /** The collection that this is an item of: it is held shared as long as the item is. One that holds the collection exclusively excludes all its items. */
+  /** The collection that this is an item of: it is held shared as long as the item is. An exclusive holder of the collection excludes all its items. */
   readonly within?: string;
   /**
    * Any of so many slots of the name, each held by one: worker ids, connections to something that allows a few. `slot` is the one to try first. Plain
@@ -37,7 +37,7 @@ export interface AcquireOptions {
    */
   readonly slots?: number;
   readonly slot?: number;
-  /** With `slots`: so long after its end a slot is nobody's. Together with the term at most the cell's maxTerm. */
+  /** With `slots`: so long after its end a slot has no holder. Together with the term at most the cell's maxTerm. */
   readonly quarantine?: Duration;
   /** It is held for this long at most, from when it was won: then it ends, renewed or not. Not every engine can: TENURE_UNSUPPORTED. */
   readonly maxHold?: Duration;
@@ -46,7 +46,7 @@ export interface AcquireOptions {
    * by the deadline, the lease is renewed no more and runs out. Not every engine can: TENURE_UNSUPPORTED.
    */
   readonly renewWhile?: RenewWhile;
-  /** A few bytes for whoever asks who holds it. */
+  /** A few bytes that questions for the holder are answered with. */
   readonly meta?: Uint8Array | string;
   /** Whether the process stays alive as long as the lease is held: no. A held lease alone does not keep a process that has nothing else to do. */
   readonly keepAlive?: boolean;
@@ -232,7 +232,7 @@ export class Requests {
     for (const number of this.#asking.keys()) this.#cameToNothing(number, 'cancelled')?.failed(error);
   }
 
-  /** Nobody wants any of them any more. */
+  /** Their callers want none of them any more. */
   abandonAll(reason: unknown): void {
     for (const number of this.#asking.keys()) this.#abandon(number, reason);
   }
@@ -261,7 +261,7 @@ export class Requests {
     }
   }
 
-  /** The request, which is nobody's from here on. */
+  /** Removes the request and returns it. */
   take(number: number): PendingRequest | undefined {
     const asking = this.#asking.get(number);
     if (!asking) return undefined;
@@ -281,7 +281,7 @@ export class Requests {
     asking.failed(reason);
   }
 
-  /** The request, of which no lease comes any more. */
+  /** The request, which gets no lease any more. */
   #cameToNothing(number: number, reason: RefusalReason): PendingRequest | undefined {
     const asking = this.take(number);
     if (asking) this.#ground.observer.refused(asking.name, number, reason, this.#ground.clocks.mono() - asking.askedUs);

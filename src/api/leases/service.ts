@@ -67,7 +67,7 @@ export class LeaseService implements LeaseSource {
   readonly #ground: ServiceGround;
   readonly #requests: Requests;
   readonly #held = new NumberMap<HeldLease>();
-  /** Those that keep the process until they are over. */
+  /** Leases that keep the process until they are over. */
   readonly #keeping = new Set<HeldLease>();
   readonly #gates: Gates;
   readonly #changes: ModeChanges;
@@ -235,7 +235,7 @@ export class LeaseService implements LeaseSource {
     return this.#ground.alive.during(this.#proclaims.sync(lease, data, signal));
   }
 
-  /** Nothing was stored, or nobody knows. */
+  /** Nothing was stored, or it is unknown. */
   syncFailed(number: number, error: TenureError): void {
     this.#proclaims.fail(number, error);
   }
@@ -244,7 +244,7 @@ export class LeaseService implements LeaseSource {
     return this.#ground.alive.during(this.#proclaims.proclaim(lease, meta, signal));
   }
 
-  /** Never the same twice: one that came again would be taken for the lease that had it before. */
+  /** Never the same twice: a number that came again would be taken for the lease that had it before. */
   #number(): number {
     if (this.#nextNumber <= LEASE_NUMBERS_MAX) return this.#nextNumber++;
     throw new TenureError(
@@ -404,7 +404,7 @@ export class LeaseService implements LeaseSource {
     );
   }
 
-  /** For the testing kit: the lease is over for its holder, and then for everyone. False if it is not held here. */
+  /** For the testing kit: the lease is over for its holder, and then for every process. False if it is not held here. */
   lose(lease: Lease): boolean {
     const held = heldBehind(lease);
     const { number, nameBytes } = held.grant;
@@ -419,7 +419,7 @@ export class LeaseService implements LeaseSource {
   /**
    * Ends every waiting call with `why`, tells every holder to stop, and gives back what has stopped: a lease that was
    * acquired by hand at once, since its holder calls this, and the lease of a work when the work has ended. What goes on
-   * at its deadline, or after the time given, keeps its lease, which is renewed no more and runs out. `handsOver`: what is given back goes to whoever waits for it.
+   * at its deadline, or after the time given, keeps its lease, which is renewed no more and runs out. `handsOver`: leases that are given back go to their waiters.
    */
   async close(why: TenureError, { timeoutUs, handsOver = false }: LeaveOptions = {}): Promise<void> {
     if (this.#closed) return;
@@ -427,7 +427,7 @@ export class LeaseService implements LeaseSource {
     this.#requests.abandonAll(why);
     this.#endQuestions(why);
     const leases = this.#held.values();
-    // Whoever holds what is about to end was told to stop, and has not said that it did: let it run out.
+    // The holder of a lease that is about to end was told to stop, and has not said that it did: let it run out.
     const byHand = leases.filter((lease) => !this.#works.has(lease) && !lease.isStoodUnder && (lease.isOver || !lease.isEnding));
     for (const lease of this.#works.leases()) this.lapse(lease);
     for (const lease of leases) lease.cutShort(why);
@@ -459,7 +459,7 @@ export class LeaseService implements LeaseSource {
     this.#held.clear();
   }
 
-  /** Its holder has stopped. Told before the others can hear of it: in a history, whoever comes next comes after this. */
+  /** Its holder has stopped. Told before other processes can hear of it: in a history, the next holder comes after this. */
   #endReleased(lease: HeldLease, isHandedOver = false): void {
     const { observer } = this.#ground;
     this.#gates.forget(lease.number);
@@ -473,7 +473,7 @@ export class LeaseService implements LeaseSource {
 
   #endLost(lease: HeldLease, why: TenureError): void {
     this.#gates.forget(lease.number);
-    // One that is being given back was told of already.
+    // The release of a lease that is being given back was told already.
     if (!lease.isOver) this.#ground.observer.lost(lease, this.#heldUs(lease), why);
     lease.endLost(why);
     this.#letProcessGo(lease);

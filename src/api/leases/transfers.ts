@@ -1,4 +1,4 @@
-/** Leases that are handed over to a waiter, and the question who waits. A lease is held until its heir is sure to be there, and goes on if there is none. */
+/** Leases that are handed over to a waiter, and the question for the waiters. A lease is held until its heir is sure to be there, and goes on if there is none. */
 import type { LeaseCommand, LeaseEvent, LineWaiter } from '../../core/index.ts';
 import { checkName, checkOptions, encodeName, NumberMap, TenureError, type Incarnation } from '../../kernel/index.ts';
 import type { KeepAlive } from '../../runtime/index.ts';
@@ -71,7 +71,7 @@ export class Transfers {
     return this.#ground.alive.during(promise);
   }
 
-  /** The first who wait, in order, as a majority of the members tell. */
+  /** The first waiters, in order, as a majority of the members tell. */
   async waiters(name: string, options: SignalOnly = {}): Promise<LeaseWaiter[]> {
     const { signal } = checkOptions('waiters', options, SIGNAL_ONLY);
     checkName(name);

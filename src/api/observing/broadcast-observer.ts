@@ -54,7 +54,7 @@ export class BroadcastObserver {
     this.#outlets.history?.append({ kind: 'delivered', message: messageName(origin, number), position, ...gap });
   }
 
-  /** The group was begun, or begun anew: what was after this position is lost. */
+  /** The group was begun, or begun anew: messages after this position are lost. */
   begun(epoch: number, position: number): void {
     this.#outlets.history?.append({ kind: 'reset', epoch, position });
     this.#outlets.log.say('info', { epoch, position }, `broadcast begins anew after position ${position}`);

@@ -58,11 +58,11 @@ export interface CellCounters {
   readonly waitMs: HistogramSnapshot;
   /** From the grant to the release or the loss. */
   readonly holdMs: HistogramSnapshot;
-  /** Claims asked for, of `next` and `ids` as well; those that were granted; and those that were refused. */
+  /** Claims asked for, of `next` and `ids` as well; claims that were granted; and claims that were refused. */
   readonly claims: number;
   readonly claimsGranted: number;
   readonly claimsRefused: number;
-  /** Messages given to the members to be published; those that have a position; and those of which that is not known. */
+  /** Messages given to the members to be published; messages that have a position; and messages whose position is not known. */
   readonly publishes: number;
   readonly published: number;
   readonly uncertain: number;

@@ -1,7 +1,7 @@
 /**
- * The events a cell publishes through `node:diagnostics_channel`: the names of the channels and what is sent on
- * each. Whoever wants to trace or to meter subscribes, without touching the code that holds leases; while
- * nobody does, nothing is made to be published.
+ * The events a cell publishes through `node:diagnostics_channel`: the names of the channels and the facts sent on
+ * each. A tracer or a meter subscribes, without touching the code that holds leases; without
+ * subscribers, no facts are made.
  */
 import { channel, subscribe, unsubscribe, type Channel } from 'node:diagnostics_channel';
 import type { BroadcastStanding, ClaimRefusal, DiskStanding, RefusalReason } from '../../core/index.ts';
@@ -69,7 +69,7 @@ export interface TenureEvents {
   'tenure:cell:silence': Origin & { readonly silent: boolean; readonly ms: number };
   /** The event loop stood still, the machine slept, or its wall clock was set back. */
   'tenure:cell:stall': Origin & { readonly kind: 'stall' | 'sleep' | 'wall-step'; readonly ms: number };
-  /** The clock of this process or of a member runs too fast or too slow; null when that of this process is fine again. */
+  /** The clock of this process or of a member runs too fast or too slow; null when this process's own is fine again. */
   'tenure:cell:clock-rate': Origin & { readonly error: TenureError | null };
   /** A term is shorter than ten round trips: it may be lost over nothing. Once for each cell. */
   'tenure:cell:short-term': Origin & { readonly termMs: number; readonly rttMs: number };
@@ -81,7 +81,7 @@ export interface TenureEvents {
 
 export type TenureChannel = keyof TenureEvents;
 
-/** Every channel, by its name: with a look at one that nobody hears, nothing is made for it. */
+/** Every channel, by its name: `hasSubscribers` tells whether facts need to be made for it. */
 export const CHANNELS: { readonly [K in TenureChannel]: Channel } = {
   'tenure:lease:requested': channel('tenure:lease:requested'),
   'tenure:lease:granted': channel('tenure:lease:granted'),

@@ -1,8 +1,8 @@
 /**
  * The history of this process as a file, in the referees' schema (docs/research/simulator.md): written in the background, a
- * batch at a time. Whatever goes wrong with the disk ends the history and nothing else. A history with a hole would
- * accuse the innocent (who released may look as if it still held), so after the first record that is lost
- * there is no other: what a file does not tell, nobody is accused of.
+ * batch at a time. A failure of the disk ends the history and nothing else. A history with a hole would
+ * accuse the innocent (a process that released may look as if it still held), so after the first record that is lost
+ * there is no other: the referees accuse no process of what a file does not tell.
  */
 import { close, mkdirSync, openSync, statSync, write, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -217,7 +217,7 @@ export class StampClock {
   }
 }
 
-/** One for all histories of this process: they agree to the microsecond. */
+/** One clock for all histories of this process: they agree to the microsecond. */
 const processClock = new StampClock(
   () => performance.now() * 1000,
   () => Date.now() * 1000,

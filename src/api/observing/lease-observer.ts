@@ -1,6 +1,6 @@
 /**
- * All that is told about the leases of one process while it works. The lease service says what happened; who hears of
- * it is decided here. On the way of a lease this costs a few additions.
+ * All that is told about the leases of one process while it works. The lease service says what happened; this observer
+ * decides which outlets hear of it. On the way of a lease this costs a few additions.
  */
 import { modeWords } from '../../check/index.ts';
 import type { RefusalReason } from '../../core/index.ts';
@@ -49,7 +49,7 @@ export class LeaseObserver {
     const remainingMs = lease.remainingMs();
     const remainingUs = Math.floor(remainingMs * 1000);
     const [termMs, waitMs] = [termUs / 1000, waitUs / 1000];
-    // One that had run out before it could be handed over was never had.
+    // A lease that had run out before it could be handed over was never held.
     if (remainingUs > 0) history?.append({ kind: 'granted', resource: name, request, token, remainingUs, ...modeWords(mode) });
     else history?.append({ kind: 'abandoned', resource: name, request });
     this.#outlets.publish('tenure:lease:granted', { name, request, token, termMs, remainingMs, waitMs, queued });
@@ -119,7 +119,7 @@ export class LeaseObserver {
     log.say('warn', { code: error.code, name, token, holdMs }, error.message);
   }
 
-  /** Its holder has stopped. To be called before anybody else can hear of it. */
+  /** Its holder has stopped. To be called before any other process can hear of it. */
   released({ name, token }: ObservedLease, holdUs: number): void {
     const { history, log } = this.#outlets;
     const holdMs = holdUs / 1000;

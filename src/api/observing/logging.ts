@@ -62,7 +62,7 @@ export class Log {
       this.say('warn', { code: error.code, peer: who, details: error.details }, error.message);
       return;
     }
-    // Told also if nobody comes any more.
+    // Told also if no further peer is refused.
     if (this.#isSumming) return;
     this.#isSumming = true;
     setTimeout(() => {
@@ -90,7 +90,7 @@ function machineOf(who: string): string {
   return /^(.+):\d+$/.exec(who)?.[1] ?? who;
 }
 
-/** The member that was dialled; or who it says it is and the machine it came from: its port is another one each time. */
+/** The member that was dialled; or the id a peer states and the machine it came from: its port is another one each time. */
 function peerOf(who: string, error: TenureError): string {
   const machine = machineOf(who);
   if (machine === who) return who;

@@ -1,6 +1,6 @@
 /**
  * All that is told about one cell or client while it works, in one place: counters, diagnostics channels, the log
- * and the history file. The cell says what happened; who hears of it is decided here. Leases have an observer of their own.
+ * and the history file. The cell says what happened; this observer decides which of them hear of it. Leases have an observer of their own.
  */
 import type { ErrorCode, TenureError } from '../../kernel/index.ts';
 import type { ClockWatchCounts } from '../../runtime/index.ts';
@@ -48,7 +48,7 @@ export class Observer {
     return this.#outlets.origin.node;
   }
 
-  /** Whom it observes. */
+  /** The cell or client it observes. */
   watchOver(look: () => Observed): void {
     this.#look = look;
   }
@@ -92,7 +92,7 @@ export class Observer {
     this.#outlets.log.say('info', { silent, ms }, message);
   }
 
-  /** Called in the middle of a step: whoever hears of it may want to do something, and hears of it after. */
+  /** Called in the middle of a step: a subscriber may want to call the cell, so it hears of it after the step. */
   stalled(kind: 'stall' | 'sleep' | 'wall-step', us: number): void {
     if (!this.#outlets.hears('tenure:cell:stall') && !this.#outlets.log.wants('warn')) return;
     queueMicrotask(() => {

@@ -24,7 +24,7 @@ export class Outlets {
     this.history = history === undefined ? null : open(history, this.origin, (error) => this.#historyFailed(error));
   }
 
-  /** Whether somebody listens. On the way of a lease this is asked first: objects are made only for those who listen. */
+  /** Whether the channel has a subscriber. On the way of a lease this is asked first: objects are made only for subscribers. */
   hears(name: TenureChannel): boolean {
     return CHANNELS[name].hasSubscribers;
   }

@@ -1,6 +1,6 @@
 /**
- * How many lines strangers may cost. Anybody who reaches a port can be refused thousands of times a second, each time as somebody else; so each address
- * has a few lines, all addresses together have some more, and what is beyond that is counted and told in one line now and then.
+ * How many log lines strangers may cost. A stranger that reaches a port can be refused thousands of times a second, each time under another identity;
+ * so each address has a few lines, all addresses together have some more, and refusals beyond that are counted and told in one line now and then.
  */
 export interface RefusalSummary {
   readonly refusals: number;
@@ -44,7 +44,7 @@ export class RefusalBudget {
     return false;
   }
 
-  /** What was left out, once a period is over; null before, and if nothing was. */
+  /** The refusals left out, once a period is over; null before, and if there were none. */
   takeSummary(): RefusalSummary | null {
     const nowMs = this.#nowMs();
     if (nowMs - this.#beganMs < PERIOD_MS) return null;

@@ -1,4 +1,4 @@
-/** The services that a cell has beside leases, in the only list there is. Numbers are never given to another service, not even of one that is gone. */
+/** The services that a cell has beside leases, in the only list there is. A number is never given to another service, not even the number of a removed service. */
 import type { BroadcastConsensus } from '../../core/index.ts';
 import { BROADCAST, broadcastWith } from '../broadcast/kind.ts';
 import { CLAIMS } from '../claims/kind.ts';

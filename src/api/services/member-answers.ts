@@ -40,7 +40,7 @@ export class MemberAnswers<Answer> {
     this.#ground.ask();
   }
 
-  /** Asks, and waits for these members; by member, null for those that do not answer. */
+  /** Asks, and waits for these members; by member, null for a member that does not answer. */
   async of(members: readonly number[]): Promise<(Answer | null)[]> {
     this.heard.clear();
     if (members.length > 0) await this.#answersOf(members);

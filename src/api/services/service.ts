@@ -1,7 +1,7 @@
 /**
- * What a cell needs of a service beside leases: its number and its name, whether its members keep anything, who may ask for it, and how it is run. A
- * service is a core of the usual contract on a driver of its own, over the connections, the identity and the data directory of its process. The only
- * list of them is in `index.ts`.
+ * What a cell needs of a service beside leases: its number and its name, whether its members keep anything, which peers may ask for it, and how it
+ * is run. A service is a core of the usual contract on a driver of its own, over the connections, the identity and the data directory of its
+ * process. The only list of them is in `index.ts`.
  */
 import type { Boot, Core, Sender } from '../../core/index.ts';
 import type { Chooser, HashKey, NodeId, TenureError } from '../../kernel/index.ts';
@@ -24,13 +24,13 @@ export interface ServiceKind<Service extends RunningService = RunningService> {
   readonly rouses?: (bytes: Uint8Array, start: number) => boolean;
   /** Clients have it, too: they may ask members, and are answered. */
   readonly isForClients: boolean;
-  /** Throws what cannot work. The driver is started by whoever calls this. */
+  /** Throws what cannot work. The caller starts the driver. */
   run(ground: MountGround): Service;
 }
 
 /** Where a service runs. */
 export interface MountGround {
-  /** How it is set: a member's own text; for a client, the one that a majority of the members states alike. */
+  /** How it is set: a member's own text; for a client, the text that a majority of the members states alike. */
   readonly text: string;
   /** What this node is called: a member's id, or a client's name. */
   readonly node: string;

@@ -1,6 +1,6 @@
 /**
  * The services of one node beside leases: which of them run here, which peers have them too and set alike, and which of them a message is for. A
- * service stands alone: one that has broken one of its own rules is over on this node, and neither leases nor another service is.
+ * service stands alone: a service that has broken one of its own rules is over on this node, but leases and other services go on.
  */
 import type { Sender } from '../../core/index.ts';
 import {
@@ -59,7 +59,7 @@ interface Mounted {
   objection: TenureError | null | undefined;
 }
 
-/** What a node states in the handshake: a member the services that it has, a client the names of those that it may ask for. */
+/** What a node states in the handshake: a member the services that it has, a client the names of the services that it may ask for. */
 export function statedServices(kinds: readonly ServiceKind[], role: 'member' | 'client', hasDisk: boolean): StatedService[] {
   if (role === 'client') return kinds.filter((kind) => kind.isForClients).map(({ number, name }) => ({ number, text: name }));
   return kinds.filter((kind) => hasDisk || kind.disk !== 'needed').map(({ number, text }) => ({ number, text }));
@@ -217,7 +217,7 @@ export class Services {
 
   async close(why: TenureError): Promise<void> {
     const running = [...this.#mounted.values()].filter(({ failure }) => failure === null);
-    // One that cannot say farewell keeps neither the others nor the cell from closing.
+    // A service that cannot say farewell keeps neither the others nor the cell from closing.
     await Promise.allSettled(running.flatMap(({ service }) => service.close?.(why) ?? []));
     this.fail(why);
   }

@@ -1,4 +1,4 @@
-/** `storage.decide`: one decided value for a key, for ever. Whoever holds a lease on the store leads; the lease makes it live, never safe. */
+/** `storage.decide`: one decided value for a key, for ever. The holder of a lease on the store leads; the lease makes it live, never safe. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkName, checkOptions, parseDuration, TenureError, type Duration, type OptionTable } from '../../kernel/index.ts';
 import { deciderOn, VALUE_BYTES_MAX, type Decider, type Store } from '../../store/index.ts';
@@ -106,7 +106,7 @@ export class StoreDecisions {
         decider.lead(false);
         await lease.release();
       } catch (error) {
-        // A store that does not answer is no reason to give up: whoever waits for the decision says when.
+        // A store that does not answer is no reason to give up: the caller that waits for the decision says when.
         if (over.aborted || !(error instanceof TenureError) || error.code === 'TENURE_CLOSED') return;
         this.#hindrance = error;
         await rest(over);

@@ -21,7 +21,7 @@ export const STORE_UNIT = 0;
 export interface StorageLeaseCore extends LeaseCore, Core<never, StorageCommand, StorageEvent> {
   /** How long nothing is taken, because the store may have lost writes. */
   silentForUs(mono: MonoUs): number;
-  /** Whether something that nobody wants any more is not given back yet. */
+  /** Whether a lease that no caller wants any more is not given back yet. */
   readonly isLettingGo: boolean;
 }
 

@@ -21,7 +21,7 @@ interface EpochGround {
   readonly refused: (error: TenureError) => void;
 }
 
-/** Who goes by the epoch of a store: whoever asks for it sets it for all accesses of that store, and the others would never hear of it. */
+/** The users of the epoch of a store: a user that asks for it sets it for all accesses of that store, and the others would never hear of it. */
 const users = new WeakMap<Store, Set<Epochs>>();
 
 /** The epoch of the store from here on, told to all its users in this process. */
@@ -45,7 +45,7 @@ export class Epochs {
   readonly #ground: EpochGround;
   /** That the core knows of. */
   #epoch = '';
-  /** Of the store's accesses by now, whoever asked for it. */
+  /** The epoch of the store's accesses by now, whichever user asked for it. */
   #latest = '';
   /** Counts epochs, and the times between them: an answer counts only if nothing has changed since it was asked. */
   #turn = 0;
@@ -77,7 +77,7 @@ export class Epochs {
     if (error instanceof TenureError && error.code === 'TENURE_STORE_EPOCH') this.#noteStale();
   }
 
-  /** Somebody has asked for the epoch of the store. */
+  /** A user has asked for the epoch of the store. */
   noteEpoch(epoch: string): void {
     this.#latest = epoch;
     if (epoch !== this.#epoch) this.#noteStale();

@@ -1,4 +1,4 @@
-/** Why a store has refused a request for a lease, what became of one that was lost, and what to do next. */
+/** Why a store has refused a request for a lease, why a lease was lost, and what to do next. */
 import { READERS_MAX, type Unreadable } from '../../core/index.ts';
 import { TenureError } from '../../kernel/index.ts';
 import type { Refused } from '../leases/requests.ts';
@@ -70,7 +70,7 @@ export function syncFailure(url: string, name: string, refused: boolean, lastFai
   return notReached(`the store ${url} did not say whether it has the data of '${name}': it may have it, now or later`, name, lastFailure);
 }
 
-/** Nobody knows who holds it. `silentMs`: how long the store is not trusted, because it may have lost writes. */
+/** The holder is unknown. `silentMs`: how long the store is not trusted, because it may have lost writes. */
 export function unsureOfHolder(url: string, name: string, lastFailure: TenureError | null, silentMs: number): TenureError {
   if (silentMs > 0) {
     const message = `the store ${url} may have lost writes: for another ${Math.ceil(silentMs)} ms nobody knows who holds '${name}'`;

@@ -1,4 +1,4 @@
-/** Reads of what was stored under leases, and syncs that came to nothing. */
+/** Reads of data stored under leases, and syncs that came to nothing. */
 import type { StorageCommand, StorageEvent } from '../../core/index.ts';
 import { checkName, encodeName, type TenureError } from '../../kernel/index.ts';
 import { PendingCalls } from '../pending-calls.ts';
@@ -58,7 +58,7 @@ export class Fetches {
     this.#open.resolve(event.lease, event);
   }
 
-  /** Nobody will answer any more. */
+  /** No answer will come any more. */
   failAll(error: TenureError): void {
     this.#open.rejectAll(error);
   }

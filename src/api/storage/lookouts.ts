@@ -1,6 +1,6 @@
 /**
- * Watches of names on a store that tells nobody of its changes: it is looked at again and again, and where it gives hints, at
- * once when one comes. What differs from what was known before is told. A lease that comes and goes between two looks is
+ * Watches of names on a store that tells no client of its changes: it is looked at again and again, and where it gives hints, at
+ * once when one comes. Differences from the last look are told. A lease that comes and goes between two looks is
  * not seen.
  */
 import type { LeaseEvent } from '../../core/index.ts';
@@ -38,7 +38,7 @@ export class Lookouts {
   readonly #ground: LookoutGround;
   readonly #names = new Map<string, Target>();
   readonly #prefixes = new Map<string, Target>();
-  /** Who holds what, as it was last told: of watched names only. */
+  /** The holders as they were last told: of watched names only. */
   readonly #known = new Map<string, KnownHolder>();
   /** Names that a hint has come for and that are being asked about; true if another came meanwhile. */
   readonly #hinted = new Map<string, boolean>();
@@ -54,7 +54,7 @@ export class Lookouts {
     const targets = isExact ? this.#names : this.#prefixes;
     const target = targets.get(text) ?? { text, isExact, watches: 0, callOff: () => {} };
     targets.set(text, target);
-    // Whoever begins to watch asks what is held: the first look is that.
+    // A caller that begins to watch asks what is held: the first look is that.
     if (target.watches++ === 0) this.#plan(target);
   }
 
@@ -74,8 +74,8 @@ export class Lookouts {
   }
 
   /**
-   * An answer about a name, whoever asked. That another holds a lease is never certain on plain registers: it is told as the hint it is, if the
-   * store did answer. That nobody does has to be certain.
+   * An answer about a name, whichever caller asked. That another process holds a lease is never certain on plain registers: it is told as the
+   * hint it is, if the store did answer. That no process holds it has to be certain.
    */
   #note(name: string, { holder, certain, meta }: NameAnswer, hasAnswered: boolean): void {
     if (!this.#isWatched(name) || !(holder === null ? certain : hasAnswered)) return;

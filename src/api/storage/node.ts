@@ -62,7 +62,7 @@ export class StorageNode {
   readonly #epochs: Epochs;
   readonly #surveys: Surveys;
   readonly #lookouts: Lookouts;
-  /** Questions of the lease service: who else wants the answer. */
+  /** Questions of the lease service: the callbacks that want the answer as well. */
   readonly #asked = new Map<number, (answer: NameAnswer) => void>();
   /** Requests whose record could not be read. */
   readonly #unreadable = new Map<number, Unreadable>();
@@ -144,7 +144,7 @@ export class StorageNode {
     });
   }
 
-  /** Who hears of what happens to it. */
+  /** The listener to this node's news. */
   announceTo(news: StorageNews): void {
     this.#news = news;
   }
@@ -162,7 +162,7 @@ export class StorageNode {
     return this.#core.silentForUs(this.#options.surroundings.clocks.mono());
   }
 
-  /** Why an access failed a moment ago; null if none did, or nobody said why. */
+  /** Why an access failed a moment ago; null if none did, or no reason was given. */
   get lastFailure(): TenureError | null {
     if (this.#lastFailure === null) return null;
     const { error, atUs } = this.#lastFailure;
@@ -344,8 +344,8 @@ export class StorageNode {
   }
 
   /**
-   * A request that was called off in the middle of its write may become a lease yet: it is given back if it does, and nobody else has to wait for its
-   * term. It was called off when the close began, so its answer was waited for since then.
+   * A request that was called off in the middle of its write may become a lease yet: it is given back if it does, and no other process has to wait
+   * for its term. It was called off when the close began, so its answer was waited for since then.
    */
   async #letGo(beganUs: number): Promise<void> {
     const { clocks } = this.#options.surroundings;

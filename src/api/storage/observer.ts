@@ -6,7 +6,7 @@ import { Outlets, type OutletOptions } from '../observing/outlets.ts';
 
 /** What is counted of the store. */
 export interface StoreTally {
-  /** Accesses that failed, or whose outcome nobody knows. */
+  /** Accesses that failed, or whose outcome is unknown. */
   failures: number;
   /** Attempts that came to nothing because an access was late. Many of them: δ is too small for this store. */
   voided: number;

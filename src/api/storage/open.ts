@@ -14,7 +14,7 @@ const MORE_BITS = 5;
 
 /**
  * Leases on a store, by its URL or as it is. It fails unless the store passes the probe (`TENURE_STORE_UNFIT`), and unless its
- * parameters are what was asked for (`TENURE_STORE_PARAMS`); where it has none they are created, if the store can do so
+ * parameters are the requested ones (`TENURE_STORE_PARAMS`); where it has none they are created, if the store can do so
  * exclusively. A store that was handed over is not closed with the leases.
  */
 export async function openStorage(where: string | Store, options: StorageOptions = {}): Promise<LeaseStorage> {

@@ -106,7 +106,7 @@ export class LeaseStorage extends EventEmitter<StorageEvents> implements LeaseCl
     );
   }
 
-  /** That another holds a lease is never certain on plain registers. Who leads is advice, and whose name is there is enough for it. */
+  /** That another process holds a lease is never certain on plain registers. The leader is advice, and the name found there is enough for it. */
   #toldLeaders(): ElectionGround {
     return {
       acquire: (name, options) => this.acquire(name, options),
@@ -130,7 +130,7 @@ export class LeaseStorage extends EventEmitter<StorageEvents> implements LeaseCl
     return this.#node.alive.during(this.#node.open().list(prefix, options));
   }
 
-  /** What was last stored under a lease of this name (`lease.sync`), and the token of that lease; null if nothing was. */
+  /** The data last stored under a lease of this name (`lease.sync`), and the token of that lease; null if there is none. */
   async read(name: string, options: SignalOnly = {}): Promise<StoredData | null> {
     const { signal } = checkOptions('read', options, SIGNAL_ONLY);
     this.#node.open();

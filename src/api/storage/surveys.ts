@@ -91,7 +91,7 @@ export class Surveys {
     });
   }
 
-  /** Nobody waits for it any more. */
+  /** Its caller does not wait for it any more. */
   unlist(lease: number): void {
     this.#lists.delete(lease);
   }

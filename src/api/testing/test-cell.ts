@@ -1,5 +1,5 @@
 /**
- * A whole cell on virtual time. Members, clients, messages and leases are the real ones; only network and clocks are
+ * A whole cell on virtual time. Members, clients, messages and leases are real; only network and clocks are
  * played.
  */
 import { patienceUs, type Timing } from '../../core/index.ts';
@@ -36,7 +36,7 @@ export interface TestCellOptions {
   readonly members?: number;
   /** The longest term of any lease: 15s. */
   readonly maxTerm?: Duration;
-  /** Whether the members begin with their silence, as real ones do: no. */
+  /** Whether the members begin with their silence, as real members do: no. */
   readonly silent?: boolean;
   /** Whether the members keep their votes on disks, as with a data directory and \`keepVotes\`: no. A restart is then not silent, and the members have claims. */
   readonly keepVotes?: boolean;
@@ -87,7 +87,7 @@ export class TestCell {
   readonly #isSilent: boolean;
   readonly #internals: TestInternals;
   readonly #disks: Map<string, VirtualDisk> | null;
-  /** Everyone who is up, by id. */
+  /** Every process that is up, by id. */
   readonly #nodes = new Map<string, TestNode>();
   readonly #cutOff = new Set<string>();
   #born = 0;
@@ -148,7 +148,7 @@ export class TestCell {
 
   /**
    * Lets time pass: renewals, deadlines, signals and messages happen in order, and what waits for them runs in
-   * between. A call is answered without it unless its answer takes long: whoever waits for a lease that
+   * between. A call is answered without it unless its answer takes long: a call that waits for a lease that
    * another holds, or gives one back while cut off, waits until time has passed.
    */
   advance(duration: Duration): Promise<void> {
@@ -167,7 +167,7 @@ export class TestCell {
     this.#part(id);
   }
 
-  /** Connected again with everyone who is not cut off. */
+  /** Connected again with every process that is not cut off. */
   async mend(who: Cell): Promise<void> {
     const { id } = this.#nodeOf(who);
     this.#cutOff.delete(id);
@@ -194,7 +194,7 @@ export class TestCell {
     return this.#enter(id, self, true);
   }
 
-  /** It stands still for so long, like a process that the system does not run: it answers nobody, and its timers come late. */
+  /** It stands still for so long, like a process that the system does not run: it answers no message, and its timers come late. */
   stall(who: Cell, duration: Duration): void {
     const { actor } = this.#nodeOf(who);
     actor.standsUntilUs = Math.max(actor.standsUntilUs, this.#time.nowUs + parseDuration(duration));

@@ -1,4 +1,4 @@
-/** A store and the processes that have leases on it, on virtual time. Cores, drivers and leases are the real ones; only store and clocks are played. */
+/** A store and the processes that have leases on it, on virtual time. Cores, drivers and leases are real; only store and clocks are played. */
 import { deriveStorageTiming, renewAfterUs } from '../../core/index.ts';
 import {
   checkOptions,
@@ -143,7 +143,7 @@ export class TestStorage {
     this.#processOf(client).clocks.setRate(rate);
   }
 
-  /** The store starts anew and has lost every record of a lease: a new epoch, in which nothing is taken before what was held is over. */
+  /** The store starts anew and has lost every record of a lease: a new epoch, in which no lease is taken before the earlier holds are over. */
   loseWrites(): void {
     const parameters = this.#space.records.get(PARAMETERS_KEY);
     this.#space.loseAll();

@@ -1,4 +1,4 @@
-/** A disk for the testing kit: what was written and answered is there after a crash; what was under way at the crash is not. */
+/** A disk for the testing kit: writes that were answered are there after a crash; writes under way at the crash are not. */
 import type { Disk, DiskAnswer, DiskSection } from '../../runtime/index.ts';
 
 export class VirtualDisk implements Disk {

@@ -10,7 +10,7 @@ import type { VirtualProcess, VirtualTime } from './virtual-time.ts';
 /** An access takes twice this long: once until it lands, once until it is answered. */
 const HOP_US = 250;
 
-/** What is asked of the store rarely, and of which no time is told: its epoch, and whether that was waited out. */
+/** Rare requests to the store, without timing: its epoch, and whether that was waited out. */
 export class VirtualStore extends MemoryStore {
   override readonly can: Capabilities;
   readonly space: MemorySpace;

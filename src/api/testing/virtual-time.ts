@@ -9,7 +9,7 @@ import { onAbort } from '../signals.ts';
 
 /** 2030-01-01: a wall clock that is plainly not today's. */
 const EPOCH_US = 1_893_456_000_000_000;
-/** Kept from before a test replaces the timers of the process by false ones. */
+/** Kept from before a test replaces the timers of the process by fakes. */
 const soon = setImmediate;
 
 /** A process in virtual time. */

@@ -158,7 +158,7 @@ export class WatchFeed {
       this.#askAgain = this.#source.after(ASK_AGAIN_US, () => this.ask());
       return;
     }
-    // What was heard meanwhile is part of what is held; what comes after a gap is told after it.
+    // Changes heard meanwhile are part of what is held; changes after a gap are told after it.
     const gap = this.#backlog.findIndex(({ kind }) => kind === 'gap');
     const present = this.#backlog.splice(0, gap < 0 ? Infinity : gap);
     for (const lease of leases) {
@@ -187,7 +187,7 @@ export class WatchFeed {
     return change;
   }
 
-  /** Only a reader that has come to a gap is told anew what is held: one that is behind would only fall further behind. */
+  /** Only a reader that has come to a gap is told anew what is held: a reader that is behind would only fall further behind. */
   #took(change: Change): void {
     if (change.kind === 'gap' && !this.#ended) this.ask();
   }

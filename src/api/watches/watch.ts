@@ -18,7 +18,7 @@ export class Watch implements AsyncSequence<Change> {
     return this.#feed.leave();
   }
 
-  /** Ends the loop over it. What was told already is still read. */
+  /** Ends the loop over it. Changes that were told already are still read. */
   end(): void {
     this.#feed.end();
   }

@@ -1,4 +1,4 @@
-/** The open watches of one process, by the bytes of their prefixes: a change finds those that it is for without asking the others. */
+/** The open watches of one process, by the bytes of their prefixes: a change finds the watches that it is for without asking the others. */
 import { WATCHES_MAX, type LeaseCommand } from '../../core/index.ts';
 import { checkName, encodePrefix, PrefixTree, TenureError } from '../../kernel/index.ts';
 import type { KeepAlive } from '../../runtime/index.ts';
@@ -57,7 +57,7 @@ export class Watches {
     for (const feed of this.#all) feed.gap();
   }
 
-  /** There is no room for the prefix where leases are kept: whoever reads a watch of it is told so. */
+  /** There is no room for the prefix where leases are kept: readers of its watches are told so. */
   refuse(prefix: Uint8Array): void {
     const error = new TenureError(
       'TENURE_LIMIT',

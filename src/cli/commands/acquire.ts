@@ -95,7 +95,7 @@ async function holdUntilTold(client: LeaseClient, name: string, flags: AcquireFl
     );
   await untilStopped(lease, signal);
   if (!lease.valid || lease.signal.aborted) {
-    // Not given back, it runs out: whoever works under it stops only when this process has ended.
+    // Not given back, it runs out: work under it stops only when this process has ended.
     throw new TenureError('TENURE_LEASE_LOST', `the lease on '${name}' was lost: stop what was done under it`);
   }
   await lease.release();

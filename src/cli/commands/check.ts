@@ -69,7 +69,7 @@ export function checkCommand(setExit: (code: number) => void): Command {
 
 const WAITERS = 'it is kept while they answer in time, which no history says';
 
-/** Nobody can judge these without a common clock. */
+/** No referee can judge these without a common clock. */
 const ONE_CLOCK_KINDS: readonly RecordKind[] = [
   'believed',
   'queried',
@@ -89,7 +89,7 @@ const ONE_CLOCK_KINDS: readonly RecordKind[] = [
 
 const CLAIMS_BY_WALL = 'whether a claim was refused for a reason (who was first, and who else claims, no history of one process says)';
 
-/** What is judged in true time, and what is left of it when each record has the clock of its own machine. What a history has and nobody judges is named. */
+/** Referees for true time, and the referees that are left when each record has the clock of its own machine. Kinds of records that no referee judges are named. */
 function refereesFor({ clock, clockBoundUs }: HistoryHeader, kinds: ReadonlySet<RecordKind>): { referees: Referee[]; notJudged: string[] } {
   const referees: Referee[] = [new DeadlineReferee(), new RequestReferee(), new Unjudged(['queued'], WAITERS)];
   const notJudged = kinds.has('queued') ? [`the order of waiters (${WAITERS})`] : [];
@@ -99,9 +99,9 @@ function refereesFor({ clock, clockBoundUs }: HistoryHeader, kinds: ReadonlySet<
   referees.push(new SequenceReferee());
   if (clock === 'true') {
     referees.push(new ExclusionReferee(), new FencingReferee(), new RegularityReferee(), new AgreementReferee(), new TotalOrderReferee());
-    // Liars ask for leases and tell nobody.
+    // Liars ask for leases and do not tell the history.
     referees.push(new AnswerReferee(false), new BeliefReferee(false), ...lemmaReferees());
-    // What every store keeps: of plain registers nobody promises more.
+    // What every store keeps: plain registers promise no more.
     referees.push(new DataReferee('each'));
     // As the paper has it: whether refused requests are recorded no history says.
     referees.push(new MandatoryReferee('ever-claimed'));

@@ -56,7 +56,7 @@ same time, 76 not answered in time (-w), 77 not allowed, 78 the members keep no 
         try {
           setExit(await claim(cell, space, wanted, flags, stop.signal));
         } finally {
-          // What was refused is withdrawn meanwhile.
+          // A refused claim is withdrawn meanwhile.
           await cell.close();
         }
       } catch (error) {

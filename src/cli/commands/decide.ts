@@ -1,4 +1,4 @@
-/** `tenure decide`: proposes a value for a key, and prints the one that was decided, by whomever. */
+/** `tenure decide`: proposes a value for a key, and prints the decided value, whichever process proposed it. */
 import { Command } from 'commander';
 import { openStorage } from '../../api/storage/open.ts';
 import { TenureError } from '../../kernel/index.ts';

@@ -12,7 +12,7 @@ interface DemoFlags {
   readonly terminal?: boolean;
 }
 
-/** Where nobody can press a key. */
+/** Where no person can press a key. */
 const STORY = '20s';
 
 export function demoCommand(setExit: (code: number) => void): Command {

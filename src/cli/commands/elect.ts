@@ -1,4 +1,4 @@
-/** `tenure elect`: stand for the leader of something, and be it; run a command while leading; or only look who leads. */
+/** `tenure elect`: stand for the leader of something, and be it; run a command while leading; or only look up the leader. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import type { Election, Leadership, LeaderChange } from '../../api/index.ts';
@@ -122,7 +122,7 @@ async function look(election: Election, told: Told, signal: AbortSignal): Promis
   }
 }
 
-/** Who stands for it can do so without being told who else leads: not every engine tells. */
+/** A candidate can stand without being told of other leaders: not every engine tells. */
 async function lookIfTold(election: Election, told: Told, signal: AbortSignal): Promise<void> {
   try {
     await look(election, told, signal);
@@ -143,7 +143,7 @@ async function lead(leases: OpenedLeases, election: Election, value: string, tol
     const isLost = leadership.signal.aborted;
     if (isLost) {
       told.mine('lost', leadership);
-      // Whoever leads because we said so has the rest of the term to stop: nothing is given back before.
+      // A program that leads because we said so has the rest of the term to stop: nothing is given back before.
       await sleep(leadership.remainingMs());
     }
     const handedOver = !isLost && (await handOver(leadership));
@@ -168,7 +168,7 @@ function either(...signals: readonly AbortSignal[]): Promise<void> {
   });
 }
 
-/** What is printed: who leads, and what becomes of us. */
+/** Prints the leader, and our own standing. */
 class Told {
   readonly #name: string;
   readonly #json: boolean;

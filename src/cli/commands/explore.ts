@@ -92,7 +92,7 @@ function boundOptions(): Option[] {
   );
 }
 
-/** The world's usual bounds, but for those that were told; each is read by the world that has it. */
+/** The world's usual bounds, with the bounds given as options; each is read by the world that has it. */
 function boundsOf({ name: protocol, exploring }: ExploredKit, command: Command): Budgets {
   const told = command.options.filter((option) => command.getOptionValueSource(option.attributeName()) === 'cli');
   const bounds = Object.entries(exploring.bounds);

@@ -1,4 +1,4 @@
-/** `tenure holder`: asks who holds a lease right now. */
+/** `tenure holder`: asks for the present holder of a lease. */
 import { Command } from 'commander';
 import type { HolderAnswer, LeaseWaiter } from '../../api/index.ts';
 import { addLeaseOptions, type CellFlags } from '../config.ts';

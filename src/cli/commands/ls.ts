@@ -1,4 +1,4 @@
-/** `tenure ls`: which leases are held, by whom. */
+/** `tenure ls`: the held leases, and their holders. */
 import { Command } from 'commander';
 import type { Listing } from '../../api/index.ts';
 import { addLeaseOptions, type CellFlags } from '../config.ts';

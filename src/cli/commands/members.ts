@@ -1,4 +1,4 @@
-/** `tenure members`: who belongs to a cell, and changing that while it runs. */
+/** `tenure members`: the members of a cell, and changing them while it runs. */
 import { Command } from 'commander';
 import { memberAddCommand, memberRemoveCommand, memberReplaceCommand, memberSetCommand } from './members-change.ts';
 import { membersLsCommand } from './members-ls.ts';

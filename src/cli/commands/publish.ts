@@ -1,4 +1,4 @@
-/** `tenure publish`: publishes messages to a log of a cell, one that is given or each line of standard input, and prints their positions. */
+/** `tenure publish`: publishes messages to a log of a cell, a given message or each line of standard input, and prints their positions. */
 import { setMaxListeners } from 'node:events';
 import { createInterface } from 'node:readline';
 import { Command } from 'commander';
@@ -96,7 +96,7 @@ async function publishLines(log: BroadcastLog, signal: AbortSignal, tell: (posit
   try {
     for await (const line of lines) {
       const position = log.publish(line, { signal });
-      // It is looked at below; until then nobody is surprised by it.
+      // It is looked at below; until then its rejection is handled here.
       position.catch(() => undefined);
       underWay.push(position);
       if (underWay.length >= LINES_AT_ONCE) tell(await (underWay.shift() as Promise<number>));

@@ -64,7 +64,7 @@ Exit codes: 0 stopped by a signal, 70 it broke one of its own rules, 71 the disk
 async function serve(flags: ServeFlags): Promise<number> {
   const found = await findSettings(flags);
   const options = asMember(found);
-  // A log that nobody reads, or that no longer fits on a disk, is no reason to stop voting.
+  // A log without a reader, or that no longer fits on a disk, is no reason to stop voting.
   process.stdout.removeAllListeners('error').on('error', () => {});
   const line = new StatusLine();
   const format = flags.logFormat ?? (flags.json !== true && process.stdout.isTTY ? 'text' : 'json');
@@ -128,7 +128,7 @@ function rereadOn(flags: ServeFlags, cell: Cell, log: Logger): { end: () => void
   return { end: () => void process.off('SIGHUP', onSignal) };
 }
 
-/** All timing follows from a few settings; it is logged once, so that nobody has to guess it later. Answers with the silence in milliseconds. */
+/** All timing follows from a few settings; it is logged once, so that the operator need not guess it later. Answers with the silence in milliseconds. */
 function tellOptions(options: JoinOptions, log: Logger): number {
   const { text: engine, timing } = engineOf(options);
   log.info(

@@ -85,7 +85,7 @@ function shrink(kit: Kit, mutant: string | null, { seed, budget, output, json }:
   const script = scriptOf(kit, mutant, seed, shrunk);
   if (json) process.stdout.write(`${JSON.stringify(asJson(protocol, mutant, seed, shrunk, script, tries, isCut))}\n`);
   else print(shrunk, script, run, tries, isCut);
-  // What was found is on the screen by now, whatever becomes of the file.
+  // The violation is on the screen by now, whatever becomes of the file.
   if (output === undefined) return EXIT.violation;
   if (script !== null) writeScriptFile(output, script);
   if (!json) process.stdout.write(`\n${toldOfFile(output, script !== null)}\n`);

@@ -85,7 +85,7 @@ interface MemberStatus {
   readonly id: string;
   readonly address: string;
   readonly connected: boolean;
-  /** 0 for one that votes; null if it did not answer, is silent for ever because its disk failed, or its engine does not tell. */
+  /** 0 for a member that votes; null if it did not answer, is silent for ever because its disk failed, or its engine does not tell. */
   readonly silentForMs: number | null;
   readonly votes: boolean;
   /** It waits for other members to note this start of it; its silence begins then. */
@@ -95,7 +95,7 @@ interface MemberStatus {
   readonly pace: 'unknown' | 'alike' | 'faster' | 'slower';
   /** How far the disk is that it answers claims from. */
   readonly claims: CellStatus['claims'];
-  /** How far it is in broadcast; null where nobody has used that. */
+  /** How far it is in broadcast; null where broadcast was never used. */
   readonly broadcast: CellStatus['broadcast'];
   readonly error: string | null;
 }

@@ -1,4 +1,4 @@
-/** `tenure store compact`: clears a store of what leases that nobody has any more have left in it. */
+/** `tenure store compact`: clears a store of the records of leases that have no holder any more. */
 import { Command } from 'commander';
 import { TenureError } from '../../kernel/index.ts';
 import { compactUnits, openStore, ReplicatedStore } from '../../store/index.ts';

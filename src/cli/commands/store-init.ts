@@ -1,4 +1,4 @@
-/** `tenure store init`: writes the parameters of a store once, where they cannot be written by whoever comes first. */
+/** `tenure store init`: writes the parameters of a store once, where the first process that opens it cannot. */
 import { Command } from 'commander';
 import { formatDuration, parseDuration, TenureError, type SpanUs } from '../../kernel/index.ts';
 import { initParameters, openStore } from '../../store/index.ts';
@@ -80,7 +80,7 @@ function withSectors(url: string, sectors: number): string {
   return longer.href;
 }
 
-/** What was said on the command line, and nothing for what was not. */
+/** The value given on the command line; empty if none was given. */
 function given<Name extends string, Value extends SpanUs | number>(
   name: Name,
   text: string | undefined,

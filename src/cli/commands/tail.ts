@@ -57,7 +57,7 @@ Exit codes: 0 ended, also by a signal, 66 the position is kept no more (the mess
 }
 
 async function tail(log: BroadcastLog, { from, count, follow, json }: TailFlags, signal: AbortSignal): Promise<void> {
-  // Where broadcast has not begun, whoever waits is told so.
+  // Where broadcast has not begun, the waiting user is told so.
   await log.ready({ signal });
   let told = 0;
   for await (const message of log.read({ from, follow, signal })) {

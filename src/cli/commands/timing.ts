@@ -126,7 +126,7 @@ function linesOf({ timing, can, skewUs }: Engine, termUs: number, shortestUs: nu
   return [...lines, { name: 'shortestTermUs', us: shortestUs, meaning: 'no term may be shorter, or three renewals would not fit' }];
 }
 
-/** That of the engines that look again instead of standing in line. */
+/** The timing of engines that look again instead of standing in line. */
 function isRoundTiming(timing: Timing): timing is RoundTiming {
   return 'pollUs' in timing;
 }

@@ -12,7 +12,7 @@ export interface Happening {
   readonly tone: Tone;
 }
 
-/** `routine`: happens all the time. `bad`: somebody lost something. `good`: it is over. */
+/** `routine`: happens all the time. `bad`: a process lost something. `good`: it is over. */
 export type Tone = 'routine' | 'news' | 'good' | 'bad';
 
 interface Facts {

@@ -104,7 +104,7 @@ async function giveBack(lease: Lease): Promise<void> {
   await lease.release();
 }
 
-/** Before it is given back: whom the demo kills as a holder has to be one still. */
+/** Before it is given back: a process that the demo kills as a holder has to hold still. */
 function reportEnd({ token, valid, signal }: Held): void {
   report({ event: valid && !signal.aborted ? 'releases' : 'lost', token });
 }
@@ -113,7 +113,7 @@ function report(event: Report): void {
   try {
     writeSync(STDOUT, `${JSON.stringify(event)}\n`);
   } catch {
-    // Nobody listens any more.
+    // The demo does not listen any more.
     process.exit();
   }
 }

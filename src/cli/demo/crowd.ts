@@ -53,7 +53,7 @@ export class Crowd {
     return contender === undefined ? 'is dead' : contender.isPaused ? 'is paused' : contender.doing;
   }
 
-  /** Whoever of us holds it by its own account: a paused one too, and one that has not noticed. */
+  /** The contender that holds it by its own account: also a paused one, and one that has not noticed its loss. */
   holderOf(lease: string): ContenderId | null {
     const holders = CONTENDER_IDS.filter((id) => {
       const contender = this.#contenders.get(id);

@@ -96,7 +96,7 @@ export class DemoCell {
   killMember(id: MemberId): void {
     const member = this.#members[id];
     member.child?.signal('SIGKILL');
-    // Forgotten at once: one that ends without a kill is started again.
+    // Forgotten at once: a member that ends without a kill is started again.
     Object.assign(member, { child: null, state: 'down' });
     this.#chronicle.announce('member-killed', `member ${id} was killed (-9)`, { who: id, tone: 'bad' });
   }
@@ -116,7 +116,7 @@ export class DemoCell {
 
   /** False if a port was taken after all. */
   async #startMembers(isRetry: boolean): Promise<boolean> {
-    // Who was just too late for one port looks further up.
+    // A demo that was just too late for a port looks further up.
     this.#ports = await freePorts(MEMBERS.length, isRetry ? Math.max(...this.#ports) + 1 : undefined);
     const addresses = MEMBERS.map((id, index) => `  ${id}: ${HOST}:${this.#ports[index]}`);
     const secrets = ['secretFile: member.secret', 'clientSecretFile: client.secret'];

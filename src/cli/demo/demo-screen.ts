@@ -18,7 +18,7 @@ export interface Scene {
   readonly termMs: number;
   readonly members: readonly MemberView[];
   readonly leases: readonly LeaseView[];
-  /** A majority of the members can tell who holds what. */
+  /** A majority of the members can tell the holders. */
   readonly isCertain: boolean;
   readonly contenders: readonly { readonly id: string; readonly doing: ContenderState | 'is paused' }[];
   readonly store: ProtectedStore;

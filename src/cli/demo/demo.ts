@@ -20,7 +20,7 @@ import { configIn, CONTENDER_IDS, historiesIn, LEASES, TERM_MS } from './parts.t
 import { playStory, tellStory } from './story.ts';
 
 export interface DemoOptions {
-  /** Without it until somebody has seen enough. */
+  /** Without it until the viewer has seen enough. */
   readonly forMs: number | undefined;
   readonly isLive: boolean;
   readonly isJson: boolean;

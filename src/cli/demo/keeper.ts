@@ -1,7 +1,7 @@
 /**
- * The keeper of a demo, a process of its own: when the demo goes away without a word (a crash, kill -9), it ends whatever
- * the demo had started, stopped ones too, removes its folder and gives the terminal back. It reads `+pid` and `-pid`, and `done` from
- * a demo that has tidied up itself.
+ * The keeper of a demo, a process of its own: when the demo goes away without a word (a crash, kill -9), it ends every process that the
+ * demo had started, stopped processes too, removes its folder and gives the terminal back. It reads `+pid` and `-pid`, and `done` from a
+ * demo that has tidied up itself.
  */
 import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -36,7 +36,7 @@ function kill(pid: number): void {
   }
 }
 
-/** The shell may have the terminal by now: who then sets its modes is stopped unless it ignores that. */
+/** The shell may have the terminal by now: a process that then sets its modes is stopped unless it ignores that. */
 function giveTerminalBack(): void {
   process.stdout.write(MAIN_SCREEN);
   spawnSync('sh', ['-c', 'trap "" TTOU; exec stty sane <&3'], { stdio: ['ignore', 'ignore', 'ignore', TERMINAL_FD] });

@@ -1,15 +1,15 @@
-/** What the processes of a demo know of each other: who they are, where they find each other, and what contenders report. */
+/** What the processes of a demo know of each other: their names, where they find each other, and what contenders report. */
 import { join } from 'node:path';
 
 export const MEMBERS = ['a', 'b', 'c'] as const;
 export type MemberId = (typeof MEMBERS)[number];
 
-/** The longest term of the cell. Short: nobody wants to wait long to see a lease run out. */
+/** The longest term of the cell. Short: no viewer wants to wait long to see a lease run out. */
 export const TERM_MS = 3000;
 
 export type ContenderId = 'east' | 'west' | 'nightly' | 'weekly' | 'impatient' | 'importer' | 'clumsy' | 'sleepy';
 
-/** Whoever wants a lease: which one, and its habit in a few words. */
+/** The contenders: the lease that each wants, and its habit in a few words. */
 export const CONTENDERS: Readonly<Record<ContenderId, { readonly lease: string; readonly habit: string }>> = {
   east: { lease: 'leader', habit: 'stands for election, leads for a while, resigns' },
   west: { lease: 'leader', habit: 'stands for election, leads for a while, resigns' },

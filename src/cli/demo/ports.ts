@@ -1,4 +1,4 @@
-/** Finds ports of this machine that nobody listens on. */
+/** Finds ports of this machine that no process listens on. */
 import { createServer } from 'node:net';
 
 export const HOST = '127.0.0.1';

@@ -1,6 +1,6 @@
 /**
- * A cgroup (version 2) of a command's own. The kernel puts everyone whom the command starts into it, also who leaves the process
- * group, and kills all of them at one word. The switch loads this file too: it imports nothing but Node's own.
+ * A cgroup (version 2) of a command's own. The kernel puts every process that the command starts into it, also processes that leave the
+ * process group, and kills all of them at one word. The switch loads this file too: it imports nothing but Node's own.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,12 +8,12 @@ import { join } from 'node:path';
 export class Cgroup {
   readonly path: string;
 
-  /** One that is there already. */
+  /** A cgroup that exists already. */
   constructor(path: string) {
     this.path = path;
   }
 
-  /** A new one, below another or else below that of this process. Throws where that is not allowed, or the kernel is too old to kill it. */
+  /** A new cgroup, below another or else below this process's own. Throws where that is not allowed, or the kernel is too old to kill it. */
   static below(parent: string = ownCgroup()): Cgroup {
     const made = new Cgroup(join(parent, `tenure-run-${process.pid}-${process.hrtime.bigint().toString(36)}`));
     try {
@@ -30,7 +30,7 @@ export class Cgroup {
     throw new Error(`${parent} is no cgroup of version 2 that can be killed as one`);
   }
 
-  /** A new one with a process in it; whoever that starts from now on is in it too. Throws as `below` does. */
+  /** A new cgroup with a process in it; processes that this one starts from now on are in it too. Throws as `below` does. */
   static around(pid: number, parent?: string): Cgroup {
     const made = Cgroup.below(parent);
     try {
@@ -42,16 +42,16 @@ export class Cgroup {
     }
   }
 
-  /** Kills everyone in it, and whoever is being born. */
+  /** Kills every process in it, and processes that are being born. */
   kill(): void {
     try {
       writeFileSync(this.#file('cgroup.kill'), '1');
     } catch {
-      // It was removed, which is done only when nobody is left.
+      // It was removed, which is done only when no process is left.
     }
   }
 
-  /** Whether anybody in it, or in one that was made below it, is alive. The dead whom nobody has reaped are not. */
+  /** Whether a process in it, or in a cgroup below it, is alive. Dead processes that were not reaped do not count. */
   get isPopulated(): boolean {
     return /^populated 1$/m.test(this.#read('cgroup.events'));
   }
@@ -61,13 +61,13 @@ export class Cgroup {
     return [...own, ...this.#below().flatMap((inner) => inner.pids())];
   }
 
-  /** Only when nobody is left; those that were made below it first. */
+  /** Only when no process is left; cgroups below it go first. */
   remove(): void {
     for (const inner of this.#below()) inner.remove();
     try {
       rmdirSync(this.path);
     } catch {
-      // Somebody is left after all, or another guard was faster.
+      // A process is left after all, or another guard was faster.
     }
   }
 

@@ -1,5 +1,5 @@
 /**
- * All processes of a command that can be reached: its process group, and where there is a cgroup everyone who has left the
+ * All processes of a command that can be reached: its process group, and where there is a cgroup every process that has left the
  * group. Everything that ends a command goes through here, in `tenure run` and in its switch.
  */
 import type { Cgroup } from './cgroup.ts';
@@ -19,7 +19,7 @@ export class CommandProcesses {
     this.group.signal(signal);
   }
 
-  /** Everyone is to end. Who is stopped hears nothing until it is continued. */
+  /** Every process is to end. A stopped process hears nothing until it is continued. */
   tellToStop(signal: NodeJS.Signals): void {
     for (const one of [signal, 'SIGCONT'] as const) {
       this.group.signal(one);
@@ -32,17 +32,17 @@ export class CommandProcesses {
     this.group.signal('SIGKILL');
   }
 
-  /** Whether anybody is there, be it a dead leader whom nobody has reaped. This is cheaper to know than who is alive. */
+  /** Whether a process is there, be it a dead leader that was not reaped. This is cheaper to know than which are alive. */
   get isThere(): boolean {
     return this.group.signal(0) || this.cgroup?.isPopulated === true;
   }
 
-  /** Whether anybody still runs or could. */
+  /** Whether a process still runs or could. */
   get isAlive(): boolean {
     return this.group.isAlive || this.cgroup?.isPopulated === true;
   }
 
-  /** Those of the cgroup who are in another process group. */
+  /** Processes of the cgroup that are in another process group. */
   #strays(): number[] {
     return this.cgroup?.pids().filter((pid) => groupsOf(pid)?.[0] !== this.group.id) ?? [];
   }

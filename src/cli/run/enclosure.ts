@@ -8,7 +8,7 @@ export type CgroupWish = 'auto' | 'off' | `/${string}`;
 export const CGROUP_HELP =
   'a cgroup of its own, which also ends who leaves the process group: auto (if that can be done), off, or below this folder';
 
-/** One that is asked for by name is tried at once: whoever waits long for a lease does not want to hear of it then. */
+/** A cgroup that is asked for by name is tried at once: a user that waits long for a lease does not want to hear of it then. */
 export function readCgroupWish(text: string): CgroupWish {
   if (text === 'auto' || text === 'off') return text;
   if (!isPath(text))
@@ -24,7 +24,7 @@ export function readCgroupWish(text: string): CgroupWish {
 /** The cgroup with the command in it, or why there is none. */
 export type Enclosure =
   | { readonly kind: 'cgroup'; readonly cgroup: Cgroup }
-  /** Whoever leaves the process group is out of reach. */
+  /** A process that leaves the process group is out of reach. */
   | { readonly kind: 'none'; readonly why: string }
   | { readonly kind: 'refused'; readonly error: TenureError };
 

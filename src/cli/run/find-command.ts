@@ -1,5 +1,5 @@
 /**
- * Looks for a command as a shell does, before it is started: what a shell has to say about one that is not there would be
+ * Looks for a command as a shell does, before it is started: a shell's own message about a missing command would be
  * neither JSON nor in our words.
  */
 import { accessSync, constants, statSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * The side of `tenure run` of one of its guards: starts the process, hands it orders, and sees to it that one is always there.
- * A guard that died is started anew, one that is stopped or stuck is replaced. Which program it is, its kind says.
+ * The side of `tenure run` of one of its guards: starts the process, hands it orders, and sees to it that a guard is always there.
+ * A guard that died is started anew, a guard that is stopped or stuck is replaced. Which program it is, its kind says.
  */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,13 +12,13 @@ import { ACTS, FIRED, type Order } from './orders.ts';
 /** So many starts in a row that came to nothing are too many. */
 const STARTS_MAX = 5;
 const RESTART_MS = 50;
-/** One that is told to go and does not is stopped or stuck. */
+/** A guard that is told to go and does not is stopped or stuck. */
 const FAREWELL_MS = 500;
 
 /** A program that can guard a command. On standard output it answers each order with its number, and says when it acts. */
 export interface GuardKind {
   readonly name: string;
-  /** It knows its order from birth: there is no instant in which nobody does. `start` counts from 1, anew whenever one has answered. */
+  /** It knows its order from birth: there is no instant without a guard that knows. `start` counts from 1, anew whenever one has answered. */
   start(order: Order, start: number): ChildProcess;
   /** A later order as it reads it, on standard input. */
   line(order: Order): string;
@@ -27,7 +27,7 @@ export interface GuardKind {
 }
 
 export interface GuardEvents {
-  /** Another has taken the place of one that died or was stuck. */
+  /** Another guard has taken the place of a guard that died or was stuck. */
   onReplaced(): void;
   /** It tells the command to stop, or kills it. */
   onActs(): void;
@@ -72,7 +72,7 @@ export class Guard {
     this.#expectAnswer(patienceMs);
   }
 
-  /** Starts another in the place of this one, which goes only then: we may be stopped in between, and nobody would be there. */
+  /** Starts another in the place of this guard, which goes only then: we may be stopped in between, and no guard would be there. */
   replace(): void {
     if (this.#isDismissed || this.#failure) return;
     const replaced = this.#process;
@@ -82,7 +82,7 @@ export class Guard {
   }
 
   /**
-   * Nothing is left to guard. It goes, be it still loading, and is seen to its grave: where nobody looks after orphans, as
+   * Nothing is left to guard. It goes, be it still loading, and is seen to its grave: where no process reaps orphans, as
    * in many containers, it would stay in the list of processes for ever.
    */
   async dismiss(): Promise<void> {
@@ -124,7 +124,7 @@ export class Guard {
   }
 
   #hear(line: string, from: ChildProcess): void {
-    // Also of one that was replaced just now: it may have been slow, not stuck.
+    // Also of a guard that was replaced just now: it may have been slow, not stuck.
     if (line === ACTS) this.#events.onActs();
     else if (this.#process === from) {
       this.#answered = Math.max(this.#answered, Number(line));
@@ -151,7 +151,7 @@ export class Guard {
   }
 
   #startIfNone(): void {
-    // Two may want to replace the same one. A second guard that nobody tells of renewals would kill at the old end.
+    // Two callers may want to replace the same guard. A second guard that is not told of renewals would kill at the old end.
     if (this.#isDismissed || this.#process) return;
     this.#start();
     this.#events.onReplaced();
@@ -167,7 +167,7 @@ export class Guard {
       this.replace();
       this.#expectAnswer(patienceMs);
     };
-    // If it was us who were stopped, the answer is here but not read yet.
+    // If this process itself was stopped, the answer is here but not read yet.
     this.#patience = setTimeout(() => setImmediate(judge), patienceMs * Math.max(1, this.#starts));
     this.#patience.unref();
   }

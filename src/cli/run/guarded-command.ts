@@ -1,6 +1,6 @@
 /**
  * A command that runs under a lease, and all it has started with it: told to stop when the lease cannot be renewed, killed
- * before it ends, by this process or, failing that, by one of its guards. It is over when nobody of its group or cgroup is left.
+ * before it ends, by this process or, failing that, by one of its guards. It is over when no process of its group or cgroup is left.
  */
 import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
 import { accessSync, constants as files } from 'node:fs';
@@ -49,7 +49,7 @@ const GATE = 'read -r go <&3 || exit; exec 3<&-; exec "$@"';
 const CLOSE_LOOK_MS = 20;
 /** Whatever a signal number is added to, as shells count. */
 const BY_SIGNAL = 128;
-/** Who is asked to stop by the keyboard, and has not, is stopped after so long: in a session of its own it may not be able to. */
+/** A command that is asked to stop by the keyboard, and has not, is stopped after so long: in a session of its own it may not be able to. */
 const STOP_AFTER_MS = 100;
 
 /** What is not dead so long after the lease and the grace cannot be killed by us. */
@@ -77,12 +77,12 @@ export class GuardedCommand {
     this.#options = options;
   }
 
-  /** Runs it to its end. When this resolves, nobody of it is left, and the lease may be given back. */
+  /** Runs it to its end. When this resolves, no process of it is left, and the lease may be given back. */
   async run(): Promise<CommandOutcome> {
     const { command, environment } = this.#options;
     const obstacle = whyNotFound(command[0] ?? '', environment['PATH']);
     if (obstacle) return { kind: 'not-started', ...obstacle };
-    // Node opens its stream of standard error with the first socket that is destroyed, and makes it non-blocking for all who
+    // Node opens its stream of standard error with the first socket that is destroyed, and makes it non-blocking for all processes that
     // share it. That is done before there is a command: its start undoes it.
     void process.stderr;
     try {
@@ -115,7 +115,7 @@ export class GuardedCommand {
       await this.#endRest();
       return this.#outcome(end, wasOver);
     } finally {
-      // Signals may still come; there is nobody left whom they could mean, and nothing to look after.
+      // Signals may still come; no process is left for them, and nothing to look after.
       this.#isOver = true;
       this.#processes?.cgroup?.remove();
       this.#processes = null;
@@ -156,7 +156,7 @@ export class GuardedCommand {
     this.forward('SIGCONT');
   }
 
-  /** A guard tells the command to stop in our place, or kills it. Nobody needs to tell it again. */
+  /** A guard tells the command to stop in our place, or kills it. We need not tell it again. */
   #guardActs(): void {
     if (this.#killAtMonoMs === Infinity) this.#killAtMonoMs = machineMonoMs() + this.#options.plan.graceMs;
     this.#lose('the lease ran out while tenure run was stopped or stuck');
@@ -206,7 +206,7 @@ export class GuardedCommand {
     this.#processes?.tellToStop(onLost);
   }
 
-  /** The command itself has ended. Whoever it left behind has its grace: nobody works on without the lease. */
+  /** The command itself has ended. Processes that it left behind have its grace: none works on without the lease. */
   async #endRest(): Promise<void> {
     while (this.#processes?.isAlive === true) {
       this.#tellToStop();

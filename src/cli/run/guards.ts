@@ -1,7 +1,7 @@
 /**
  * The guards of one command: the dead-man's switch, and on Linux a last resort that is no Node. Each holds the deadline by itself,
  * so any one of `tenure run`, switch and last resort ends the command in time, be the others killed or stopped. The switch holds
- * the input of the last resort open too: it ends when neither of those who could still give the command its grace is left.
+ * the input of the last resort open too: it ends when neither process that could still give the command its grace is left.
  */
 import type { TenureError } from '../../kernel/index.ts';
 import { deadMansSwitch } from './dead-mans-switch.ts';
@@ -12,7 +12,7 @@ import type { Order } from './orders.ts';
 export interface GuardsEvents {
   /** One of them tells the command to stop, or kills it. */
   onActs(): void;
-  /** There is no switch, and none can be started: the command must not go on with nobody to give it its grace. */
+  /** There is no switch, and none can be started: the command must not go on without a switch to give it its grace. */
   onHopeless(error: TenureError): void;
 }
 

@@ -17,8 +17,8 @@ const CLOCK = '/proc/uptime';
 
 /**
  * Shells can wait for a line or for a time, not for both: timeout(1) does, and without it only the end of the input counts. A line
- * that timeout cut in two does not begin with `until`, and is dropped. Whoever was stopped first reads what was said
- * meanwhile. A group is killed only if it is the one that was meant, and again while anybody is left.
+ * that timeout cut in two does not begin with `until`, and is dropped. A guard that was stopped first reads the lines that came
+ * meanwhile. A group is killed only if it is the group that was meant, and again while a process is left.
  */
 const SCRIPT = `trap "" HUP INT QUIT PIPE TERM USR1 USR2 TSTP TTIN TTOU
 group=$1 born=$2 cgroup=$3 number=$4 until=$5
@@ -91,7 +91,7 @@ function untilCs({ killAtMonoMs }: Order): number {
   return nowCs - 1 + Math.floor((killAtMonoMs - machineMonoMs()) / MS_PER_CS);
 }
 
-/** Busybox has one that knows nothing of parents; there it is a link. */
+/** Busybox has a setpriv that knows nothing of parents; there it is a link. */
 function hasSetpriv(): boolean {
   return lstatSync(SETPRIV, { throwIfNoEntry: false })?.isFile() === true;
 }

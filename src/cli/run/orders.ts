@@ -29,7 +29,7 @@ export function tellsBeforeMs(graceMs: number): number {
   return graceMs - Math.min(AFTER_YOU_MS, graceMs / 4);
 }
 
-/** What a guard says before it tells the command to stop, or kills it. Who sees the command end has then heard it. */
+/** A guard's word before it tells the command to stop, or kills it. A process that sees the command end has then heard it. */
 export const ACTS = 'acts';
 
 /** How a guard ends that had to kill. */

@@ -5,7 +5,7 @@
 import { formatDuration, spanUs, TenureError } from '../../kernel/index.ts';
 
 export interface Plan {
-  /** The command has so long between the signal that tells it to stop and the one that cannot be caught. */
+  /** The command has so long between the signal that tells it to stop and the signal that cannot be caught. */
   readonly graceMs: number;
   /** So long before the lease ends it is killed. */
   readonly killBeforeMs: number;

@@ -1,6 +1,6 @@
 /**
  * A process group that we started and may signal. Numbers of processes are used again, so a group is known by its leader's
- * number and the instant its leader was started; a group whose number went to somebody else is left alone. The switch loads
+ * number and the instant its leader was started; a group whose number went to another process is left alone. The switch loads
  * this file too: it imports nothing but Node's own.
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -21,22 +21,22 @@ export class ProcessGroup {
     this.born = born;
   }
 
-  /** Sends a signal to everyone in it. False if there is nobody any more. */
+  /** Sends a signal to every process in it. False if there is none any more. */
   signal(signal: NodeJS.Signals | 0): boolean {
-    // While the leader is not reaped, or anybody is left in its group, its number is given to nobody else. If it now has
-    // another's birthday, nobody of ours is left.
+    // While the leader is not reaped, or a process is left in its group, its number is given to no other process. If the number now has
+    // another birthday, no process of ours is left.
     const bornNow = this.born === null ? null : (statOf(this.id)?.[STARTED] ?? null);
     if (bornNow !== null && bornNow !== this.born) return false;
     try {
       process.kill(-this.id, signal);
       return true;
     } catch (error) {
-      // Not permitted: somebody is there, of another user.
+      // Not permitted: a process of another user is there.
       return (error as NodeJS.ErrnoException).code !== 'ESRCH';
     }
   }
 
-  /** Whether anybody in it still runs or could. The dead whom nobody has reaped count as gone, where that can be told. */
+  /** Whether a process in it still runs or could. Dead processes that were not reaped count as gone, where that can be told. */
   get isAlive(): boolean {
     if (!this.signal(0)) return false;
     const states = statesIn(this.id);
@@ -44,7 +44,7 @@ export class ProcessGroup {
   }
 }
 
-/** The group of a process and the one that its terminal belongs to, which is negative without one; null where the kernel does not show them. */
+/** The group of a process and the foreground group of its terminal, which is negative without one; null where the kernel does not show them. */
 export function groupsOf(pid: number): readonly [own: number, foreground: number] | null {
   const stat = statOf(pid);
   return stat && [Number(stat[GROUP]), Number(stat[FOREGROUND])];

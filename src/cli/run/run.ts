@@ -40,7 +40,7 @@ export interface RunOptions {
   readonly handsOver?: boolean;
   /** What the holder says of itself; user, host and process id unless told otherwise. */
   readonly value?: string | undefined;
-  /** How it ended, for whoever goes on after a loss: an exit code of 73 may be the command's own. */
+  /** How it ended, for a caller that goes on after a loss: an exit code of 73 may be the command's own. */
   readonly onOutcome?: (outcome: CommandOutcome) => void;
 }
 
@@ -48,7 +48,7 @@ const STDERR = 2;
 const BY_SIGNAL = 128;
 /** Passed on as they are. The keyboard's stop and what undoes it have a treatment of their own. */
 const PASSED_ON = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGWINCH'] as const;
-/** These end the waiting; the others mean nothing to one who waits. */
+/** These end the waiting; the others mean nothing to a waiting process. */
 const ENDS_WAITING: ReadonlySet<string> = new Set(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT']);
 
 /** Answers with the exit code. Throws `TenureError` for all that went wrong before there was a command. */
@@ -88,7 +88,7 @@ async function giveUp(lease: Lease, { handsOver }: RunOptions): Promise<void> {
   if (!handsOver || !lease.valid || !(await handOver(lease))) await lease.release();
 }
 
-/** Whoever waits only a little does not look for the place any longer. */
+/** A user that waits only a little does not look for the place any longer. */
 function connectFlags({ flags, waitMs }: RunOptions): CellFlags {
   if (waitMs === undefined || waitMs === 0) return flags;
   return { ...flags, connectTimeout: `${Math.max(1, Math.min(connectLimit(flags).ms, waitMs))}ms` };
@@ -122,7 +122,7 @@ async function take(
   try {
     return await client.acquire(name, waitMs === undefined ? terms : { ...terms, wait: Math.max(1, waitMs - passedMs) });
   } catch (error) {
-    // Nobody to ask is another matter than somebody who has it.
+    // That no member or store answers is another matter than that another process has it.
     if (error instanceof TenureError && error.code === 'TENURE_WAIT_TIMEOUT')
       throw (await cutOff(name)) ?? (await namingHolder(error, client, name));
     throw error;
@@ -131,7 +131,7 @@ async function take(
   }
 }
 
-/** What the command may want to know. The deadline is that of the first grant: renewals move it on. */
+/** What the command may want to know. The deadline is the first grant's: renewals move it on. */
 function environmentFor(lease: Lease, holder: string): Record<string, string | undefined> {
   return {
     ...process.env,
@@ -157,7 +157,7 @@ function exitCodeAfter(outcome: CommandOutcome, options: RunOptions): number {
   return exitCodeOf(outcome.error);
 }
 
-/** Where there is no cgroup, nobody can tell who has left the process group. */
+/** Where there is no cgroup, it cannot be told which processes have left the process group. */
 function whatIsLeft({ enclosure }: Extract<CommandOutcome, { kind: 'lost' }>): string {
   if (enclosure?.kind !== 'none') return 'nothing of the command is left';
   return `nobody of its process group is left, and whoever left the group is out of reach without a cgroup (${enclosure.why})`;
@@ -168,7 +168,7 @@ function say({ json, name }: RunOptions, facts: Record<string, string>, message:
   try {
     writeSync(STDERR, json ? `${JSON.stringify({ ...facts, name, message })}\n` : `tenure: ${message}\n`);
   } catch {
-    // Nobody reads it; the exit code says it too.
+    // Standard error has no reader; the exit code says it too.
   }
 }
 

@@ -31,7 +31,7 @@ let firedMonoMs: number | null = null;
 let timer: NodeJS.Timeout | undefined;
 let unread = '';
 
-// Whoever ends a whole tree of processes politely means the command. When nothing is left to guard, the switch is killed.
+// A polite signal to a whole tree of processes means the command. When nothing is left to guard, the switch is killed.
 for (const signal of ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR1', 'SIGUSR2', 'SIGTSTP', 'SIGTTIN', 'SIGTTOU'] as const)
   process.on(signal, () => {});
 
@@ -56,7 +56,7 @@ function say(word: string): void {
   try {
     writeSync(1, `${word}\n`);
   } catch {
-    // Nobody listens: its end is told by the input.
+    // `tenure run` does not listen: the end of the input tells its end.
   }
 }
 
@@ -65,7 +65,7 @@ function abandon(): void {
   look();
 }
 
-/** Loading takes its time, and so does being stopped. What was said meanwhile is read first: later orders, above all. */
+/** Loading takes its time, and so does being stopped. Lines that came meanwhile are read first: later orders, above all. */
 function lookIn(ms: number): void {
   clearTimeout(timer);
   timer = setTimeout(() => setImmediate(look), Math.max(1, ms));
@@ -90,7 +90,7 @@ function look(): void {
   lookIn(nextMs);
 }
 
-/** Kills until nobody is left: a process that was being born may have missed the first. */
+/** Kills until no process is left: a process that was being born may have missed the first. */
 function fire(nowMs: number): void {
   if (firedMonoMs === null) say(ACTS);
   firedMonoMs ??= nowMs;

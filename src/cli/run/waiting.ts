@@ -1,5 +1,5 @@
 /**
- * What a person at a terminal sees while `tenure run` waits for its lease: after two seconds, who holds it. Elsewhere
+ * What a person at a terminal sees while `tenure run` waits for its lease: after two seconds, the holder. Elsewhere
  * nothing is written. Writes go straight to the descriptor, because a stream of Node's would make it non-blocking for the command too.
  */
 import { writeSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** Who may say what, beside consensus: members everything; clients may publish as themselves, read, and, if they have proved the members' secret, ask for an act. */
+/**
+ * What each sender may say, beside consensus: members everything; clients may publish as themselves, read, and, if they have proved the members' secret, ask for an
+ * act.
+ */
 import type { Sender } from '../contract.ts';
 import { MESSAGE_BYTES_MAX } from './config.ts';
 import { GroupCursor, isGroup } from './group.ts';

@@ -286,7 +286,7 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
     step.emit({ kind: 'page', reader, entries: entriesOf(kept), upTo, epoch });
   }
 
-  // ── What is said again, and to whom ────────────────────────────────────────────────────────────────
+  // ── Repetition, and the member it goes to ──────────────────────────────────────────────────────────
 
   #planRetry(step: ClientStep): void {
     this.#retryAt = monoAfter(step.monoUs, this.#config.retryUs);
@@ -314,7 +314,7 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
       asked++;
       this.#ask(reader, asking.question, step);
     }
-    // Whoever only waits has to hear something now and then, or it would turn to another.
+    // A client that only waits has to hear something now and then, or it would turn to another member.
     if (asked === 0) this.#send({ kind: 'look' }, step);
   }
 
@@ -331,7 +331,7 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
 
   #sayAll(step: ClientStep): void {
     this.#sayOwn(step);
-    // The member that was asked may never have heard it; one that has takes it for the same act.
+    // The member that was asked may never have heard the request; a member that has heard it takes it for the same act.
     if (this.#isRenewing) this.#send({ kind: 'renew', waitUs: this.#renewWaitUs }, step);
     // It answers nothing to a group that it cannot place: it may be in another epoch.
     if (this.#looks > 0 || this.undecided > 0) this.#send({ kind: 'look' }, step);

@@ -23,7 +23,7 @@ export interface BroadcastLimits {
   readonly pipelinedBytes: number;
   /** So many bytes of this process's own messages may wait for their positions. Beyond that, publishing is refused until there is room. */
   readonly ownBytes: number;
-  /** So many bytes of others' messages wait at the leader for a batch. Beyond that they are dropped, and sent again by those that published them. */
+  /** So many bytes of other processes' messages wait at the leader for a batch. Beyond that the leader drops messages, and their publishers send them again. */
   readonly poolBytes: number;
   /** The log is kept up to so many bytes, and so many instances of consensus. */
   readonly retainBytes: number;
@@ -54,7 +54,7 @@ export interface BroadcastConfig {
   /** So many decisions are kept for members that are a little behind; those further behind copy the log. */
   readonly kept: number;
   readonly detector: DetectorTiming;
-  /** After how long what was not answered is said again. */
+  /** After how long an unanswered message is sent again. */
   readonly retryUs: SpanUs;
   /** How many instances a FAST leader leases at once. */
   readonly lambda: LambdaChoice;

@@ -15,7 +15,7 @@ export interface Publication {
   readonly message: Uint8Array;
 }
 
-/** A message of the log. Its bytes are the log's: whoever keeps them longer than the next turn of the event loop, or changes them, copies them. */
+/** A message of the log. Its bytes are the log's: a caller that keeps them longer than the next turn of the event loop, or changes them, copies them. */
 export interface LogEntry {
   readonly position: number;
   /** The publisher's process, its name, and the number of the message there. */
@@ -34,8 +34,8 @@ export interface LogSnapshot {
 
 export type BroadcastCommand =
   /**
-   * Publishes these messages, in this order. Give those of one turn of the event loop together: they travel together. Throws `TENURE_LIMIT` for one that is too large, or when there is
-   * no `room`; then none of them is published. Anything up to `room` bytes is taken; a core without anything under way takes any message of a legal size.
+   * Publishes these messages, in this order. Give all messages of one turn of the event loop together: they travel together. Throws `TENURE_LIMIT` for a message that is too large, or
+   * when there is no `room`; then none of them is published. Anything up to `room` bytes is taken; a core without anything under way takes any message of a legal size.
    */
   | { readonly kind: 'publish'; readonly messages: readonly Publication[] }
   /**
@@ -62,14 +62,15 @@ export type BroadcastCommand =
   /** A connection to this member has come up: what waits for it is said now. */
   | { readonly kind: 'reached'; readonly member: number }
   /**
-   * An operator's act: begins a group that has no memory, or has lost it (`stopped`). All members must be there. The group goes on in another epoch, with the longest log that any of them has; what
-   * only the forgetful ones knew is lost, acknowledged or not. Refused while a majority remembers. A client asks a member to do it, and must have proved the members' secret. Answered by `renewed`.
+   * An operator's act: begins a group that has no memory, or has lost it (`stopped`). All members must be there. The group goes on in another epoch, with the longest log of any member; messages
+   * that only the forgetful members knew are lost, acknowledged or not. Refused while a majority remembers. A client asks a member to do it, and must have proved the members' secret. Answered by
+   * `renewed`.
    */
   | { readonly kind: 'renew'; readonly waitUs: number };
 
 /**
- * `reading`: the member's disk. `blank`: it is in no epoch: it hears of one from others, or the group is begun by `renew`. `asking`: it has lost its memory and asks the others what it may have voted in. `abstaining`: it takes no part in those instances. `behind`: it votes, and
- * copies what it lacks of the log. `ready`: it votes in all and has the log. `failed`: its disk has failed. `silent`: crash-stop, and it was restarted.
+ * `reading`: the member's disk. `blank`: it is in no epoch: it hears of one from others, or the group is begun by `renew`. `asking`: it has lost its memory and asks the others in which instances it may have voted. `abstaining`: it takes no part in those instances. `behind`: it
+ * votes, and copies what it lacks of the log. `ready`: it votes in all and has the log. `failed`: its disk has failed. `silent`: crash-stop, and it was restarted.
  */
 export type BroadcastStanding = 'reading' | 'blank' | 'asking' | 'abstaining' | 'behind' | 'ready' | 'failed' | 'silent';
 
@@ -114,14 +115,14 @@ export type BroadcastEvent =
   /** The log of this member ends at `last` now, and begins at `first`. Told once for each batch that has messages. */
   | { readonly kind: 'delivered'; readonly first: number; readonly last: number }
   | { readonly kind: 'standing'; readonly standing: BroadcastStanding }
-  /** How a member stands: in which epoch, which positions it keeps, and without whom it can decide nothing, as it says. */
+  /** How a member stands: its epoch, the positions it keeps, and the members without which it can decide nothing, as it says. */
   | ({ readonly kind: 'surveyed'; readonly member: number } & MemberSurvey)
-  /** This member begins an epoch, by an operator's act: messages after this position, if there were such, are lost. Those that join later do not say so. */
+  /** This member begins an epoch, by an operator's act: messages after this position, if there were such, are lost. Members that join later do not say so. */
   | { readonly kind: 'epoch'; readonly epoch: number; readonly position: number }
-  /** These members have lost their memory, and without them there is no majority: nothing is decided until the group is begun anew (`renew`). Nobody: it goes on after all. */
+  /** These members have lost their memory, and without them there is no majority: nothing is decided until the group is begun anew (`renew`). Empty: it goes on after all. */
   | { readonly kind: 'stopped'; readonly without: readonly number[] }
   /**
-   * The answer to `renew`. `ok`: the group has begun in this epoch, at all members but those that are `absent`, which hear of it. Not `ok`: `absent` members have not answered, `barred` ones are a
+   * The answer to `renew`. `ok`: the group has begun in this epoch, at all members but the `absent`, which hear of it. Not `ok`: `absent` members have not answered, `barred` members are a
    * majority that remembers.
    */
   | {

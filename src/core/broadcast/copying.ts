@@ -65,7 +65,7 @@ export class Copying {
     this.#ground.send(to, { kind: 'copied', after, first, pieces }, step);
   }
 
-  /** A page came, for a member that is behind. False if it is not the one that is needed. */
+  /** A page came, for a member that is behind. False if it is not the page that is needed. */
   take({ after, pieces }: Copied, step: BroadcastStep): boolean {
     const { log } = this.#ground;
     const first = pieces[0];

@@ -1,6 +1,6 @@
 /**
  * Atomic broadcast, on a member: consensus decides batch after batch, and every member appends them to its log in the order of their instances. The core has the parts together: the epoch and its consensus, the
- * log and its disk, publishing, readers. A batch travels in the proposal itself, so whoever acknowledges it has every message of it.
+ * log and its disk, publishing, readers. A batch travels in the proposal itself, so a member that acknowledges it has every message of it.
  */
 import { invariant, monoAfter, NEVER, nodeId, type MonoUs, type NodeId } from '../../kernel/index.ts';
 import type { ConsensusEvent, FastCtEvent } from '../consensus/index.ts';
@@ -293,7 +293,7 @@ export class BroadcastCore implements Core<BroadcastMessage, BroadcastCommand, B
 
   // ── EpochActs ─────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Whether it is of the member's own epoch. A member in a lower one is told; one that is in a lower one itself joins. */
+  /** Whether it is of this member's own epoch. A sender in a lower epoch is told; a member that is itself in a lower epoch joins. */
   #isOfEpoch(from: NodeId, epoch: number, step: BroadcastStep): boolean {
     if (this.#isReading || this.#acts.isFrozen) return false;
     const own = this.#life.next;
@@ -332,7 +332,7 @@ export class BroadcastCore implements Core<BroadcastMessage, BroadcastCommand, B
     this.#life.recover(epoch, step);
   }
 
-  /** It is in no epoch: whoever is in one says so. */
+  /** This member is in no epoch: members that are in one say so. */
   #greet(step: BroadcastStep): void {
     for (let to = 0; to < this.#config.members; to++) if (to !== this.#boot.self) this.#send(nodeId(to), { kind: 'epoch', epoch: 0 }, step);
   }

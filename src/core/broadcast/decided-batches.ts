@@ -23,7 +23,7 @@ export class DecidedBatches {
     return batch;
   }
 
-  /** The last instance of which a batch is here; 0 if there is none. */
+  /** The last instance whose batch is here; 0 if there is none. */
   get highest(): number {
     return Math.max(0, ...this.#batches.keys());
   }

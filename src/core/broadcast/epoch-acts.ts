@@ -53,7 +53,7 @@ const ACTS_OF_LIFE = 4096;
 /** So many times the retry interval a member keeps its promise to an act. */
 const PROMISE_RETRIES = 20;
 
-/** The first epoch of a brand-new group of which nothing can be out there. */
+/** The first epoch of a brand-new group, which has no messages under way. */
 export const FIRST_EPOCH: number = EPOCH_SCALE;
 
 /** Consensus has keys of its own for each. */

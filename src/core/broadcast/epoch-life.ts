@@ -1,6 +1,6 @@
 /**
- * In which epoch a member is, and the consensus of that epoch. An epoch begins once it is on the disk, and once the accesses of the last one's consensus are answered: their answers would be taken for those of
- * the next.
+ * In which epoch a member is, and the consensus of that epoch. An epoch begins once it is on the disk, and once the accesses of the last epoch's consensus are answered: their answers would be taken for the
+ * next one's.
  */
 import type { Boot, Completion, Snapshot } from '../contract.ts';
 import { FIRST_EPOCH, type EpochAct } from './epoch-acts.ts';
@@ -62,7 +62,7 @@ export class EpochLife {
 
   /** The first epoch of a brand-new group. */
   found(step: BroadcastStep): void {
-    // Whoever votes before its epoch is on the disk has forgotten its votes after a crash.
+    // A member that votes before its epoch is on the disk has forgotten its votes after a crash.
     this.#beginning = { epoch: FIRST_EPOCH, start: 0, position: 0, act: null, isStored: this.#ground.ledger === null };
     this.#write(FIRST_EPOCH, 0, step);
     this.#mayBegin(step);
@@ -137,7 +137,7 @@ export class EpochLife {
     };
   }
 
-  /** Log and ledger are restored already. What an epoch that is over had under way is not: nobody waits for it. */
+  /** Log and ledger are restored already. Accesses of an epoch that is over are not: no caller waits for them. */
   restore(snapshot: Snapshot): void {
     const told = snapshot as unknown as { consensus: readonly [number, Snapshot] | null; beginning: Beginning | null };
     const { config, boot, rules, heard, log, ledger } = this.#ground;

@@ -59,7 +59,7 @@ export class LogLedger<S extends LedgerStep> {
   readonly #dropped = new DroppedPlaces();
   #hasFailed = false;
 
-  /** At most `ahead` instances are written before all earlier ones are on the disk: they take no place of one that is kept. */
+  /** At most `ahead` instances are written before all earlier instances are on the disk: they never overwrite a kept instance. */
   constructor(retainInstances: number, ahead: number, stored: (answer: LogAnswer, step: S) => void) {
     this.#places = retainInstances + 2 * ahead;
     this.#queue = new WriteQueue<LogAnswer, S>(
@@ -131,7 +131,7 @@ export class LogLedger<S extends LedgerStep> {
     while (this.#stored.delete(this.#upTo + 1)) this.#upTo++;
   }
 
-  /** What was on the disk, once all of it is read. */
+  /** The disk's contents, once all of it is read. */
   completed({ op, ok, value }: Completion, step: S): LogContents | null {
     if (this.#hasFailed) return null;
     if (!ok) {
@@ -164,7 +164,10 @@ export class LogLedger<S extends LedgerStep> {
     this.#found.push({ lineage, upTo, piece: { instance, position, groups: bytes.slice(HEADER_BYTES) } });
   }
 
-  /** The newest lineage, around the last instance of which it is known that all before it were on the disk: what is beyond a gap was not yet, what is before one is being written over. */
+  /**
+   * The newest lineage, around the last instance that is known to have had all earlier instances on the disk: instances beyond a gap were not yet written, instances before a gap are
+   * being written over.
+   */
   #contents(): LogContents {
     this.#lineage = this.#found.reduce((highest, { lineage }) => Math.max(highest, lineage), this.#epoch?.lineage ?? 1);
     const newest = this.#found.filter(({ lineage }) => lineage === this.#lineage);

@@ -1,5 +1,5 @@
 /**
- * The log of a member: what was delivered, instance by instance, and what follows from it: which messages of which process are in it. Everything here is a function of the decided batches, in order, so all
+ * The log of a member: the delivered messages, instance by instance, and which messages of which process are in it. Everything here is a function of the decided batches, in order, so all
  * members have the same log, drop the same part of it, and take the same messages for new.
  */
 import { invariant, type Incarnation } from '../../kernel/index.ts';
@@ -78,7 +78,7 @@ export class MessageLog {
     return !this.#publishers.has(origin) && since < this.#droppedPosition && this.#rules.forgottenIsNotNew;
   }
 
-  /** Where the messages of this process from this number on are: calls `placed` for each run of them, in order. Of those that are kept no more the position is 0. */
+  /** Where the messages of this process from this number on are: calls `placed` for each run of them, in order. Messages that are kept no more have position 0. */
   find(origin: Incarnation, first: number, placed: (placement: Placement) => void): void {
     const last = this.lastOf(origin) ?? 0;
     let next = first;

@@ -5,7 +5,7 @@ import type { MemberSurvey } from './contract.ts';
 import type { ConsensusMessage } from '../consensus/messages.ts';
 import type { FastCtMessage } from '../consensus/fast-ct.ts';
 
-/** One instance of the log as members copy it: what was delivered of its batch, from this position on. */
+/** One instance of the log as members copy it: the delivered messages of its batch, from this position on. */
 export interface LogPiece {
   readonly instance: number;
   /** Of its first message. */
@@ -21,7 +21,7 @@ export interface LogPiece {
 export type EpochMessage =
   /** The sender is in this epoch; 0 is none. A member in a higher one says so. */
   | { readonly kind: 'epoch'; readonly epoch: number }
-  /** What do you remember? From here on the one who hears it takes no part in its epoch, for a while. */
+  /** What do you remember? From here on the receiver takes no part in its epoch, for a while. */
   | { readonly kind: 'found'; readonly act: number }
   /** It is in this epoch, its log ends with this instance and this position; it knows all decisions up to `decided`, and takes no part below `votesFrom`. */
   | {

@@ -1,4 +1,4 @@
-/** The member's own accesses to its disk, beside those of the consensus inside: numbered in the lane of the outer core. */
+/** The member's own accesses to its disk, beside the accesses of the consensus inside: numbered in the lane of the outer core. */
 import type { Step, UnitId } from '../contract.ts';
 import { ownOp } from '../nested.ts';
 import { BROADCAST_LANES, type BroadcastStep } from './epoch-consensus.ts';

@@ -13,7 +13,7 @@ interface OwnGroup {
   readonly first: number;
   readonly count: number;
   readonly bytes: Uint8Array;
-  /** How many of its messages, the first ones, have positions. */
+  /** How many of its first messages have positions. */
   settled: number;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What a leader has to put into batches: groups in the order in which they came, each waiting or proposed in an instance. A group stays until the log has its messages: what was proposed in vain waits again. The groups of
+ * A leader's groups for batches, in the order in which they came, each waiting or proposed in an instance. A group stays until the log has its messages: a group that was proposed in vain waits again. The groups of
  * one process follow one another from what the log has of it: a group that leaves a gap, or that the log cannot tell from an old one, is not kept, and its process sends again.
  */
 import type { Incarnation } from '../../kernel/index.ts';
@@ -57,7 +57,7 @@ export class Pool {
     this.#waitingBytes += bytes.length;
   }
 
-  /** Whether it has messages that come right after those of its process that are here, or in the log; or was sent when nothing else was under way. */
+  /** Whether the group has messages that come right after its process's messages here, or in the log; or was sent when nothing else was under way. */
   #follows({ origin, since, base, first, last }: PooledGroup): boolean {
     const here = this.#lasts.get(origin);
     if (here === undefined && this.#log.hasForgotten(origin, since)) return false;
@@ -88,13 +88,13 @@ export class Pool {
     return batch;
   }
 
-  /** The log has this instance: what it has is here no more; what was proposed there in vain waits again. */
+  /** The log has this instance: groups that are in the log leave the pool; groups that were proposed there in vain wait again. */
   endUpTo(instance: number): void {
     for (const group of this.#groups) if (group.instance <= instance) group.instance = 0;
     this.#sift(() => true);
   }
 
-  /** Another member leads now: what is not of this process is sent to that one by those that published it. */
+  /** Another member leads now: other publishers send their groups to that member. */
   dropOthers(self: Incarnation): void {
     this.#sift(({ origin }) => origin === self);
   }
@@ -104,7 +104,7 @@ export class Pool {
     this.#sift(({ origin }) => origin !== gone);
   }
 
-  /** Keeps those that may stay and follow one another. */
+  /** Keeps the groups that may stay and follow one another. */
   #sift(mayStay: (group: PooledGroup) => boolean): void {
     if (this.#groups.length === 0) return;
     this.#lasts.clear();

@@ -1,5 +1,5 @@
 /**
- * The way of a message into a batch. A process sends its groups to a member, a member sends them to the leader, and the leader proposes as many at once as a batch takes. Whoever published a message sends it until it
+ * The way of a message into a batch. A process sends its groups to a member, a member sends them to the leader, and the leader proposes as many at once as a batch takes. The publisher of a message sends it until it
  * has a position: to the next leader as well, or, if nothing moves, by proposing it itself. The log delivers each message once, however often it is proposed.
  */
 import type { Incarnation, NodeId } from '../../kernel/index.ts';
@@ -39,7 +39,7 @@ export class Publishing {
   #leader = -1;
   /** The first message without a position, when it was last looked whether anything moves. */
   #firstThen = 0;
-  /** Nothing has moved: this member proposes what it has, whoever leads. */
+  /** Nothing has moved: this member proposes what it has, whichever member leads. */
   #isStalled = false;
   readonly #cursor = new GroupCursor();
 
@@ -142,7 +142,7 @@ export class Publishing {
       log.find(life, this.#own.first, (placement) => this.placed(placement, step));
   }
 
-  /** The epoch of what was proposed is over. Clients publish in the next one what they know of it. */
+  /** The epoch of the proposals is over. Clients publish their messages again in the next epoch. */
   withdraw(): void {
     this.#proposed.clear();
     this.#pool.endUpTo(Infinity);
@@ -165,7 +165,7 @@ export class Publishing {
     if (own.hasRoomAgain()) step.emit({ kind: 'room' });
   }
 
-  // ── Who proposes what ──────────────────────────────────────────────────────────────────────────────
+  // ── Proposals ──────────────────────────────────────────────────────────────────────────────────────
 
   /** Sends what it has to the leader if that is another than before, and proposes if it leads. True if it has proposed something. */
   advance(step: BroadcastStep): boolean {
@@ -219,7 +219,7 @@ export class Publishing {
     this.sendAgain(step);
   }
 
-  /** Instances that others have begun, or decided, and nobody has proposed in keep the later ones waiting: an empty batch for each. */
+  /** An instance that others have begun or decided, without any proposal, keeps later instances waiting: it gets an empty batch. */
   fillGaps(upTo: number, step: BroadcastStep): void {
     const deciding = this.#ground.deciding();
     if (!deciding) return;

@@ -1,6 +1,6 @@
 /**
- * Readers of the log that wait for its next messages: those of this process, and those of clients. Each has asked one question, and is answered once; whoever wants more asks again, so a slow reader costs a member
- * nothing but its question.
+ * Readers of the log that wait for its next messages: this process's readers, and clients' readers. Each has asked one question, and is answered once; a reader that wants more asks again, so a slow reader costs a
+ * member nothing but its question.
  */
 import type { Snapshot } from '../contract.ts';
 import { valueBytes, valueText } from '../consensus/values.ts';
@@ -27,7 +27,7 @@ export class LogReaders<S> {
   readonly #log: MessageLog;
   readonly #outlet: ReaderOutlet<S>;
   readonly #most: number;
-  /** By node and reader, those that asked last at the end. */
+  /** By node and reader; the reader that asked last is at the end. */
   readonly #waiting = new Map<string, Waiting>();
 
   constructor(log: MessageLog, most: number, outlet: ReaderOutlet<S>) {

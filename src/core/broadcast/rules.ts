@@ -3,9 +3,9 @@
 export interface BroadcastRules {
   /** Only what is decided is delivered. */
   readonly deliversDecided: boolean;
-  /** A message is delivered once, and after the earlier ones of its process. */
+  /** A message is delivered once, and after the earlier messages of its process. */
   readonly deliversOnce: boolean;
-  /** A process of which the log has dropped everything is new only if it says that it had nothing under way since. */
+  /** A process whose every message the log has dropped is new only if it says that it had nothing under way since. */
   readonly forgottenIsNotNew: boolean;
   /** Only messages of the member's own epoch are heard. */
   readonly hearsOwnEpoch: boolean;

@@ -1,4 +1,4 @@
-/** What a member does for readers, its own and those of clients: pages of the log, where it ends, and copies of the application's state. */
+/** What a member does for readers, its own and clients': pages of the log, where it ends, and copies of the application's state. */
 import { nodeId, type MonoUs, type NodeId } from '../../kernel/index.ts';
 import type { Snapshot } from '../contract.ts';
 import type { BroadcastConfig, BroadcastLimits } from './config.ts';

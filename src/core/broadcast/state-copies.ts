@@ -1,5 +1,5 @@
 /**
- * Copies of the states of applications, for readers that are too far behind: a member keeps, for each name, the newest one it was given, in memory, and gives it away in parts. Whoever needs one asks all members, and copies the newest
+ * Copies of the states of applications, for readers that are too far behind: a member keeps, for each name, the newest copy it was given, in memory, and gives it away in parts. A reader asks all members, and copies the newest
  * that is told of, part by part.
  */
 import { monoAfter, NEVER, spanUs, TenureError, type MonoUs } from '../../kernel/index.ts';
@@ -76,7 +76,7 @@ export class StateCopies<S extends { readonly monoUs: MonoUs }> {
   wake(step: S): void {
     if (step.monoUs < this.#retryAt || !this.#fetching) return;
     if (++this.#fetching.rounds >= ROUNDS) return this.#finish(null, step);
-    // Whoever it copies from may be gone: from the beginning, from anybody.
+    // The member that it copies from may be gone: begin anew, from any member.
     this.#fetching.position = 0;
     this.#ask(step);
   }

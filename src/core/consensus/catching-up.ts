@@ -1,4 +1,4 @@
-/** How a member that is behind hears of decisions: it asks members that know more, by what their heartbeats say; one that abstains asks all to take part in the instances that it has to leave to them. */
+/** How a member that is behind hears of decisions: it asks members that know more, by their heartbeats; a member that abstains asks all to take part in the instances that it has to leave to them. */
 import { monoAfter, NEVER, type MonoUs } from '../../kernel/index.ts';
 import type { Snapshot, Step } from '../contract.ts';
 import type { ConsensusConfig } from './config.ts';
@@ -18,7 +18,7 @@ export interface CatchingUpGround {
 
 export class CatchingUp {
   readonly #ground: CatchingUpGround;
-  /** What was decided when it last looked whether it is behind. */
+  /** The last decision when it last looked whether it is behind. */
   #decidedThen = -1;
   #retryAt: MonoUs = NEVER;
 
@@ -36,7 +36,7 @@ export class CatchingUp {
     this.#retryAt = retryUs === null ? NEVER : monoAfter(now, retryUs);
   }
 
-  /** A member that abstains asks for instances, empty or not, until it is past those in which it may have voted. */
+  /** A member that abstains asks for instances, empty or not, until it is past the instances in which it may have voted. */
   beginEmpty(bound: number, step: CatchingUpStep): void {
     const { config, decisions, outbox } = this.#ground;
     const last = Math.min(bound, decisions.upTo + config.window);

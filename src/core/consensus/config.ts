@@ -29,7 +29,7 @@ export interface ConsensusConfig {
    * Members then keep only their votes: the place of an instance on the disk is used again once the log has that instance.
    */
   readonly outerLog?: { readonly decided: number; readonly logged: number } | undefined;
-  /** After how long what was not answered is said again. Null where channels lose nothing, as in the papers. */
+  /** After how long an unanswered message is sent again. Null where channels lose nothing, as in the papers. */
   readonly retryUs: SpanUs | null;
 }
 

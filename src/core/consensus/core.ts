@@ -160,7 +160,7 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
     this.#ledger.read(step);
   }
 
-  /** Members trust each other; nobody else is heard. */
+  /** Members trust each other; no other process is heard. */
   admits({ node, isAdmin }: Sender, message: ConsensusMessage): boolean {
     return ((node < this.#config.members && isAdmin) || !this.#rules.membersOnly) && isCountable(message);
   }
@@ -252,7 +252,7 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
     const isBeyond = this.#isBeyond(number, 0);
     if (isBeyond && !this.#isBeyond(number, this.#reach)) return this.#early.keep(from, message);
     if (isBeyond || !this.#takesPartIn(number)) {
-      // Whoever waits for this member as its coordinator would wait in vain, or until it has caught up.
+      // A member that waits for this one as its coordinator would wait in vain, or until it has caught up.
       const waits = kind === 'estimate' || kind === 'ack' || (kind === 'begin' && message.round % this.#config.members === this.#self);
       if (waits) this.#outbox.send(from, { kind: 'abort', instance: number, round: message.round }, step);
       return;
@@ -283,7 +283,7 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
     this.#openWindow(step);
   }
 
-  /** Not where it may have voted before, nor where its vote would take the place of one that is not in the log yet. */
+  /** Not where this member may have voted before, nor where its vote would overwrite the vote of an instance that is not in the log yet. */
   #takesPartIn(number: number): boolean {
     const { window, kept, outerLog, keeps } = this.#config;
     const hasPlace = !outerLog || keeps !== 'disk' || !this.#rules.votesStayUntilLogged || number <= this.#logged + window + kept;
@@ -300,7 +300,7 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
     return instance;
   }
 
-  /** Opens what was proposed and is in the window now, and hears what came early. */
+  /** Opens proposed instances that are in the window now, and hears messages that came early. */
   #openWindow(step: ConsensusStep): void {
     const last = this.openUpTo;
     for (const number of this.#instances.proposedFor) {
@@ -372,13 +372,13 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
     if (instance) this.#rounds.stored(instance, answer, step);
   }
 
-  /** The disk was read: instances that are not decided go on, in rounds above the stored ones. */
+  /** The disk was read: instances that are not decided go on, in rounds above the stored rounds. */
   #recover({ bound, records }: LedgerContents, step: ConsensusStep): void {
     if (bound === null) return this.#forgot(step);
     this.#bound = bound;
     const { window, kept, outerLog } = this.#config;
     this.#highest = records.at(-1)?.instance ?? 0;
-    // What shared its place is decided. So is all up to a window before it; but a decision that did not reach the disk, or the outer log, may be lost to all: those who voted decide it again.
+    // The instance that had the highest one's place is decided, and all up to a window before the highest; but a decision that missed the disk or the outer log may be lost: its voters decide it again.
     const upTo = outerLog?.decided ?? Math.max(0, this.#highest - window - kept);
     this.#decisions.skipTo(upTo);
     if (upTo > 0 && !outerLog) step.emit({ kind: 'skipped', upTo });

@@ -1,4 +1,4 @@
-/** Numbers that no member ever says. Members trust each other, but one that is broken must not make another count for ever. */
+/** Numbers that no member ever says. Members trust each other, but a broken member must not make another count for ever. */
 import type { ConsensusMessage } from './messages.ts';
 
 /** Far above all that ever comes to be, and far below where counting ends. */

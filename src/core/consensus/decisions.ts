@@ -1,6 +1,6 @@
 /**
- * The decisions that a member knows: all up to `upTo`, and some after it. The last `kept` are there for members that are behind; older ones are gone, and so are those that this member
- * has skipped itself: whoever asks for one is told so, since it may be asking the last member that could have told.
+ * The decisions that a member knows: all up to `upTo`, and some after it. The last `kept` are there for members that are behind; older decisions are gone, and so are decisions that
+ * this member has skipped itself: a member that asks for one is told so, since it may be asking the last member that could have told.
  */
 import { invariant } from '../../kernel/index.ts';
 import type { Snapshot } from '../contract.ts';
@@ -47,12 +47,12 @@ export class Decisions {
     return this.#known.get(instance) ?? null;
   }
 
-  /** Who has decided answers anything with the decision; to one that asks for it, the next ones are told as well. */
+  /** A member that has decided answers anything with the decision; to a member that asks for it, the next ones are told as well. */
   answersTo(message: InstanceMessage): ConsensusMessage[] {
     const { instance: first, kind } = message;
     const decision = this.get(first);
     if (decision === null) return [{ kind: 'gone', instance: this.firstKept }];
-    // The decision is on its way to whoever acknowledged it.
+    // The decision is on its way to the member that acknowledged it.
     if (kind === 'ack' && message.round === decision.round) return [];
     const answers: ConsensusMessage[] = [];
     for (let instance = first; instance < first + (kind === 'begin' ? TOLD_AT_ONCE : 1); instance++) {
@@ -62,7 +62,7 @@ export class Decisions {
     return answers;
   }
 
-  /** What nobody can tell any more is left out. */
+  /** Decisions that no member can tell any more are left out. */
   skipTo(instance: number): void {
     if (instance <= this.#upTo) return;
     this.#upTo = instance;

@@ -74,7 +74,7 @@ export class FailureDetector {
     return wasSuspected;
   }
 
-  /** Time has passed. Whether a heartbeat is due now, and who is suspected since this call. */
+  /** Time has passed. Whether a heartbeat is due now, and the members that are suspected since this call. */
   run(now: MonoUs): { readonly beats: boolean; readonly suspected: readonly number[] } {
     this.#forgiveOwnDelay(now);
     const suspected: number[] = [];

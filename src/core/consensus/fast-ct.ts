@@ -1,5 +1,5 @@
 /**
- * FastCT: consensus whose instances begin with a FAST round, led by whoever has the lease of the instance. It is made of two cores: consensus, which asks whether this member has
+ * FastCT: consensus whose instances begin with a FAST round, led by the holder of the instance's lease. It is made of two cores: consensus, which asks whether this member has
  * the lease of an instance, and interval leases over the same members, whose integers are the numbers of instances. Between them stands the lease-status cache.
  */
 import { invariant, NEVER, type MonoUs, type NodeId } from '../../kernel/index.ts';
@@ -98,7 +98,7 @@ export class FastCtCore implements Core<FastCtMessage, FastCtCommand, FastCtEven
     });
   }
 
-  /** Whoever can give no leases, or not keep them, is down altogether: as a leader that waits for its own lease it would hold up all others. */
+  /** A member that can give no leases, or not keep them, is down altogether: as a leader that waits for its own lease it would hold up all others. */
   get standing(): Standing {
     return this.#intervals.diskPhase === 'failed' ? 'failed' : this.#consensus.standing;
   }
@@ -143,7 +143,7 @@ export class FastCtCore implements Core<FastCtMessage, FastCtCommand, FastCtEven
   admits(sender: Sender, message: FastCtMessage): boolean {
     const { members } = this.#config.consensus;
     if (message.lane === CONSENSUS_LANE) return this.#rounds.admits(sender, message.message);
-    // Members only: a claim of anybody else would take instances from those who decide them.
+    // Members only: a client's claim would take instances from the members that decide them.
     return sender.node < members && sender.isAdmin && this.#leases.admits(sender, message.message);
   }
 

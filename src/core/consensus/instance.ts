@@ -1,4 +1,4 @@
-/** What a member knows of one open instance of consensus: its round, its estimate and, as the coordinator of the round, who has said what. Plain state; `rounds.ts` says what is done with it. */
+/** A member's state of one open instance of consensus: its round, its estimate and, as the coordinator of the round, the members' answers. Plain state; `rounds.ts` says what is done with it. */
 import { VoterSet } from '../../kernel/index.ts';
 import type { Snapshot } from '../contract.ts';
 import { valueBytes, valueText } from './values.ts';
@@ -13,17 +13,17 @@ export class Instance {
   round: number;
   estimate: Uint8Array;
   ts: number;
-  /** The estimate is a value that was proposed, not an empty one that stands for nothing. */
+  /** The estimate is a proposed value, not an empty one that stands for nothing. */
   hasValue: boolean;
   /** The round in which this member last adopted a proposal; -1 if it never did. */
   adopted = -1;
   /** The round is stored, so its ESTIMATE may leave. A FAST one needs no storing. */
   isRoundStored = false;
-  /** What was adopted in this round is stored, so its ACK may leave. */
+  /** The proposal adopted in this round is stored, so its ACK may leave. */
   isAckStored = false;
   /** It acknowledged a FAST proposal. */
   hasAckedFast = false;
-  /** Nothing has changed in this round since it was last looked at: what was said in it is said again. */
+  /** Nothing has changed in this round since it was last looked at: its messages are sent again. */
   isStale = false;
   /** A FAST coordinator waits to hear whether it has the lease. */
   isLeaseAsked = false;

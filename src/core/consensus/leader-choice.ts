@@ -1,6 +1,6 @@
 /**
  * Task Transform: the leader Ω out of the failure detector ◇S (the Slander algorithm of [Chu98]). Each member counts accusations against each member; the leader is the
- * first with the fewest. Counts travel with heartbeats and are merged by their maxima. Once some member that is up is suspected by nobody, its count
+ * first with the fewest. Counts travel with heartbeats and are merged by their maxima. Once no member suspects some member that is up, its count
  * stands still, and sooner or later all members that are up follow the same leader for ever.
  *
  * The paper accuses every suspected member for ever. Here only a suspected *leader* is accused, until another leads: no other count matters, and counts stand still once the choice does.
@@ -25,7 +25,7 @@ export class LeaderChoice {
     return this.#counts;
   }
 
-  /** Accuses suspected leaders until one leads that is not suspected. Somebody must not be: no member suspects itself. True if the counts have changed. */
+  /** Accuses suspected leaders until one leads that is not suspected. At least one is not: no member suspects itself. True if the counts have changed. */
   accuse(suspects: (member: number) => boolean): boolean {
     let hasChanged = false;
     for (let leader = this.leader; suspects(leader); leader = this.leader) {

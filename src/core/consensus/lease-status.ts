@@ -79,7 +79,7 @@ export class LeaseStatus<S> {
     this.#answer(step);
   }
 
-  /** Instances up to here are decided: nobody asks about them any more. */
+  /** Instances up to here are decided: the consensus asks about them no more. */
   forgetUpTo(instance: number): void {
     this.#granted = this.#granted.filter(([, to]) => to > instance);
     this.#refused = this.#refused.filter(([, to]) => to > instance);

@@ -55,7 +55,7 @@ export class ConsensusLedger<S extends LedgerStep> {
     for (let place = 0; place <= this.#places; place++) step.read(OWN_DISK, this.#keyOf(place), this.#places + 1 + place);
   }
 
-  /** The record of an instance has changed; the answer waits until it is stored. The value, as the record has it: whoever keeps that needs no copy of its own. */
+  /** The record of an instance has changed; the answer waits until it is stored. Returns the value, as the record has it: the caller needs no copy of its own. */
   write(record: InstanceRecord, answer: StoredAnswer | null, step: S): Uint8Array {
     const bytes = instanceBytes(record);
     this.#write(record.instance % this.#places, bytes, answer, step);
@@ -75,7 +75,7 @@ export class ConsensusLedger<S extends LedgerStep> {
     if (number !== null && place !== this.#places) this.#queue.await(this.#places, number);
   }
 
-  /** What was on the disk, once all of it is read. */
+  /** The disk's contents, once all of it is read. */
   completed({ op, ok, value }: Completion, step: S): LedgerContents | null {
     if (this.#hasFailed) return null;
     if (!ok) {

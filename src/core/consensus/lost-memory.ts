@@ -1,7 +1,7 @@
 /**
- * What a member does that has lost its memory (rule 26). An earlier life of it may have voted in any instance up to some bound, so it abstains up to there. It asks until a majority of
- * members that are not asking themselves have told up to where they took part or abstain; K is the highest. Whoever voted in instance k knew that k − window was decided, by the
- * votes of a majority, one of which has answered: so no vote of the earlier life was for an instance above K + window.
+ * The conduct of a member that has lost its memory (rule 26). An earlier life of it may have voted in any instance up to some bound, so it abstains up to there. It asks until a
+ * majority of members that are not asking themselves have told up to where they took part or abstain; K is the highest. A voter in instance k knew that k − window was decided,
+ * by the votes of a majority, one of which has answered: so no vote of the earlier life was for an instance above K + window.
  */
 import type { Snapshot } from '../contract.ts';
 

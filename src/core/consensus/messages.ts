@@ -1,4 +1,4 @@
-/** What members of a consensus say to each other, and what callers say to a member. Values are bytes; an empty value is proposed by whoever has nothing to propose. */
+/** Messages between the members of a consensus, and commands of callers to a member. Values are bytes; a member that has nothing to propose proposes an empty value. */
 import type { Incarnation } from '../../kernel/index.ts';
 
 /** All of them are about one instance but heartbeats, and the questions of members that have lost their memory. */
@@ -9,10 +9,10 @@ export type ConsensusMessage =
   | { readonly kind: 'newestimate'; readonly instance: number; readonly round: number; readonly value: Uint8Array }
   /**
    * Phase 3: `ack` is a vote; `nack` says that the sender is not, or no more, in this round; `abort` that the coordinator will not lead it; `round` that the sender is in this
-   * round, which is higher than that of the one who hears it.
+   * round, which is higher than the receiver's.
    */
   | { readonly kind: 'ack' | 'nack' | 'abort' | 'round'; readonly instance: number; readonly round: number }
-  /** Decided in this round. Null: the value is what was proposed in that round; whoever has not adopted it there asks. */
+  /** Decided in this round. Null: the value is the proposal of that round; a member that has not adopted it there asks. */
   | { readonly kind: 'decide'; readonly instance: number; readonly round: number; readonly value: Uint8Array | null }
   /** Take part; if it is decided, tell; if this round is over, too. The round is -1 if the sender is in none. */
   | { readonly kind: 'begin'; readonly instance: number; readonly round: number }
@@ -35,7 +35,7 @@ export type ConsensusMessage =
 export type InstanceMessage = Exclude<Extract<ConsensusMessage, { readonly instance: number }>, { readonly kind: 'decide' | 'gone' }>;
 
 export type ConsensusCommand =
-  /** `instance` is above what is decided, and at most two windows above it. The value is the core's from here on: nobody changes its bytes. */
+  /** `instance` is above what is decided, and at most two windows above it. The value is the core's from here on: the caller does not change its bytes. */
   | { readonly kind: 'propose'; readonly instance: number; readonly value: Uint8Array }
   /** Instances up to this one are decided: the caller knows how, and has them in its log. */
   | { readonly kind: 'skip'; readonly upTo: number }
@@ -45,8 +45,8 @@ export type ConsensusCommand =
   | { readonly kind: 'leased'; readonly instance: number; readonly granted: boolean };
 
 /**
- * `reading`: its disk. `asking`: it has lost its memory and asks the others what it may have voted in. `abstaining`: it takes no part in those instances. `voting`: it takes
- * part in all. `failed`: its disk has failed. `silent`: crash-stop, and it was restarted.
+ * `reading`: its disk. `asking`: it has lost its memory and asks the others in which instances it may have voted. `abstaining`: it takes no part in those instances.
+ * `voting`: it takes part in all. `failed`: its disk has failed. `silent`: crash-stop, and it was restarted.
  */
 export type Standing = 'reading' | 'asking' | 'abstaining' | 'voting' | 'failed' | 'silent';
 
@@ -60,11 +60,11 @@ export type ConsensusEvent =
       readonly isFast: boolean;
       readonly afterFast: boolean;
     }
-  /** Instances up to this one are decided, and nobody tells how any more. */
+  /** Instances up to this one are decided, and no member tells how any more. */
   | { readonly kind: 'skipped'; readonly upTo: number }
   /** FAST only: whether this member has the lease of the instance. */
   | { readonly kind: 'wantsLease'; readonly instance: number }
-  /** These members have lost their memory and take no part in the next instance; without them there is no majority, and only another epoch begins the group anew. Nobody: it goes on after all. */
+  /** These members have lost their memory and take no part in the next instance; without them there is no majority, and only another epoch begins the group anew. Empty: it goes on after all. */
   | { readonly kind: 'stopped'; readonly without: readonly number[] }
   /** Up to `bound` it takes no part. */
   | { readonly kind: 'standing'; readonly standing: Standing; readonly bound: number };

@@ -31,7 +31,7 @@ export class OpenInstances {
     for (const number of [...this.#open.keys(), ...this.#proposals.keys()]) if (number <= last) this.close(number);
   }
 
-  /** What was proposed in this round of an instance, if it was adopted there and nothing since: a round has one proposal. Else null. */
+  /** The proposal of this round of an instance, if it was adopted there and none since: a round has one proposal. Else null. */
   adoptedIn(number: number, round: number): Uint8Array | null {
     const instance = this.#open.get(number);
     return instance?.adopted === round ? instance.estimate : null;

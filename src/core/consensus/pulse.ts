@@ -1,6 +1,6 @@
 /**
- * What a member knows of the others by their heartbeats: whether they are up, whom they accuse, up to where each knows all decisions, and from which instance on each takes part. The
- * failure detector and the choice of the leader are kept here together, since heartbeats carry both.
+ * A member's knowledge of the others by their heartbeats: whether they are up, which members they accuse, up to where each knows all decisions, and from which instance on each takes
+ * part. The failure detector and the choice of the leader are kept here together, since heartbeats carry both.
  */
 import { quorumOf, type Incarnation, type MonoUs } from '../../kernel/index.ts';
 import type { Snapshot } from '../contract.ts';
@@ -62,14 +62,14 @@ export class Pulse {
     this.#detector.start(now);
   }
 
-  /** Time has passed: who is suspected since this call, and whether to send a heartbeat now. */
+  /** Time has passed: the members that are suspected since this call, and whether to send a heartbeat now. */
   run(now: MonoUs): { readonly suspected: readonly number[]; readonly beats: boolean } {
     const { beats, suspected } = this.#detector.run(now);
     const hasAccused = suspected.length > 0 && this.#accuse();
     return { suspected, beats: beats || hasAccused };
   }
 
-  /** True if it makes this member accuse somebody: what others accuse may put one in the lead that this one suspects. */
+  /** True if it makes this member accuse another: the others' accusations may put a member in the lead that this one suspects. */
   hear(from: number, { life, decided, votesFrom, counts }: Heartbeat, now: MonoUs): boolean {
     this.#detector.heard(from, life, now);
     this.#decidedBy[from] = Math.max(decided, this.#decidedBy[from] as number);
@@ -92,7 +92,7 @@ export class Pulse {
     return this.#isStopped;
   }
 
-  /** Whether that has changed since the last call: these members, or nobody any more. Null if it has not. */
+  /** Whether that has changed since the last call: these members, or an empty list if none is missing any more. Null if it has not. */
   judge(decided: number): readonly number[] | null {
     const without = this.#missing(decided);
     if (without.length > 0 === this.#isStopped) return null;
@@ -100,7 +100,7 @@ export class Pulse {
     return without;
   }
 
-  /** Whoever takes no part in the next instance never will. These members, if the others are no majority: that instance is never decided. */
+  /** A member that takes no part in the next instance never will. These members, if the others are no majority: that instance is never decided. */
   #missing(decided: number): readonly number[] {
     const members = this.#votesFrom.length;
     const next = Math.max(decided, ...this.#decidedBy) + 1;
@@ -108,7 +108,7 @@ export class Pulse {
     return without.length > members - quorumOf(members) ? without : [];
   }
 
-  /** Of the others, those that know the most decisions, if they know more than `decided`; those that are not suspected, if there are such. */
+  /** The other members that know the most decisions, if they know more than `decided`; only members that are not suspected, if there are such. */
   ahead(decided: number): { readonly most: number; readonly members: readonly number[] } {
     const others = this.#decidedBy.flatMap((theirs, member) => (member === this.#self || theirs <= decided ? [] : [{ theirs, member }]));
     const most = others.reduce((highest, { theirs }) => Math.max(highest, theirs), decided);

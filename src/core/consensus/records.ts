@@ -12,7 +12,7 @@ export interface InstanceRecord {
   readonly value: Uint8Array;
 }
 
-/** The disk has so many places for instances. Up to `bound` the member abstains: an earlier life, of which nothing is known, may have voted there. */
+/** The disk has so many places for instances. Up to `bound` the member abstains: an earlier, unknown life may have voted there. */
 export interface MemberRecord {
   readonly places: number;
   readonly bound: number;

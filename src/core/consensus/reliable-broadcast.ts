@@ -1,7 +1,7 @@
 /**
- * Reliable broadcast: of the members that stay up, all deliver a message or none does. Whoever gets a message for the first time relays it to all others before it delivers it, so
- * a sender that crashes half-way leaves nobody out. Messages are known by numbers; what is at or below the floor was delivered long ago. Channels that lose messages need
- * repetition besides, which is for the user of this module: `ConsensusCore` asks for what it lacks.
+ * Reliable broadcast: of the members that stay up, all deliver a message or none does. A member that gets a message for the first time relays it to all others before it delivers
+ * it, so a sender that crashes half-way leaves no member out. Messages are known by numbers; messages at or below the floor were delivered long ago. Channels that lose messages
+ * need repetition besides, which is for the user of this module: `ConsensusCore` asks for what it lacks.
  */
 import type { Snapshot } from '../contract.ts';
 
@@ -43,7 +43,7 @@ export class ReliableBroadcast<Payload, S> {
     if (this.hasDelivered(number)) return;
     this.#delivered.add(number);
     if (from === self || relays) {
-      // In any order: a crash half-way leaves out whoever comes last, and relaying makes up for it.
+      // In any order: a crash half-way leaves out the members that come last, and relaying makes up for it.
       for (let to = members - 1; to >= 0; to--) if (to !== self && to !== from) this.#ground.send(to, number, payload, step);
     }
     this.#ground.deliver(number, payload, step);

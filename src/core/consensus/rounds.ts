@@ -66,7 +66,7 @@ export class Rounds<S> {
       case 'round':
         return this.#round(instance, from, message.round, step);
       default:
-        // Asked to take part, or for the decision: it is not there yet, but somebody may be behind.
+        // Asked to take part, or for the decision: there is none yet, but the asker may be behind.
         return this.#tellRound(instance, from, step);
     }
   }
@@ -101,7 +101,10 @@ export class Rounds<S> {
     this.#ground.store(instance, { kind: 'estimate', instance: instance.number, round }, step);
   }
 
-  /** Whoever waits for this member in a round that it leaves is told: members, if it is the coordinator, and the coordinators of rounds that are left or passed over. */
+  /**
+   * Tells the members that wait for this one in a round that it leaves: all members, if it is the coordinator, and the coordinators of rounds that are left or passed
+   * over.
+   */
   #leave(instance: Instance, round: number, step: S): void {
     const left = instance.round;
     invariant(round > left || !this.#ground.rules.recoversAbove, 'a member enters higher rounds only');
@@ -129,7 +132,7 @@ export class Rounds<S> {
 
   /** The record that an answer waited for is stored. */
   stored(instance: Instance, { kind, round }: StoredAnswer, step: S): void {
-    // What was to be said of a round that has been left since would be ignored.
+    // An answer for a round that has been left since would be ignored.
     if (instance.round !== round) return;
     instance.isRoundStored = true;
     if (kind === 'ack') {
@@ -206,7 +209,7 @@ export class Rounds<S> {
     this.#propose(instance, this.#chosen(instance), step);
   }
 
-  /** The estimate of the highest timestamp. Where no proposal was adopted any will do: an own one, or one that is not empty. */
+  /** The estimate of the highest timestamp. Where no proposal was adopted any estimate will do: this member's own, or one that is not empty. */
   #chosen({ estimates }: Instance): Uint8Array {
     const own = estimates.get(this.#ground.self);
     let chosen = own ?? { ts: -Infinity, value: new Uint8Array(0) };
@@ -228,7 +231,7 @@ export class Rounds<S> {
     if (proposal !== null) this.#ground.send(to, { kind: 'newestimate', instance: number, round, value: proposal }, step);
   }
 
-  // ── Phase 3: everybody ─────────────────────────────────────────────────────────────────────────────
+  // ── Phase 3: all members ───────────────────────────────────────────────────────────────────────────
 
   #newEstimate(instance: Instance, from: number, { round, value }: Of<'newestimate'>, step: S): void {
     if (this.isFast(round) && instance.round !== round) return this.#nack(instance, round, step);
@@ -274,7 +277,7 @@ export class Rounds<S> {
   }
 
   #nacked(instance: Instance, from: number, round: number, step: S): void {
-    // Somebody is past that round already.
+    // The sender is past that round already.
     if (round > instance.round && !this.isFast(round)) return this.enter(instance, round + 1, step);
     if (round !== instance.round || this.coordinatorOf(round) !== this.#ground.self) return;
     instance.nacks.add(from);
@@ -287,7 +290,7 @@ export class Rounds<S> {
 
   // ── Higher rounds, and what is said again ──────────────────────────────────────────────────────────
 
-  /** Another member is in this round. Whoever hears of a higher round follows. */
+  /** Another member is in this round. A member that hears of a higher round follows. */
   #round(instance: Instance, from: number, round: number, step: S): void {
     if (round > instance.round) this.enter(instance, round, step);
     else if (round < instance.round) this.#tellRound(instance, from, step);

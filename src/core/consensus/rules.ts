@@ -3,13 +3,13 @@
 export interface ConsensusRules {
   /** Only members are heard. */
   readonly membersOnly: boolean;
-  /** An estimate that nobody has proposed in a round has a timestamp below all rounds. */
+  /** An estimate that no coordinator has proposed in a round has a timestamp below all rounds. */
   readonly tsBelowRounds: boolean;
   /** An estimate that was adopted carries the round of its proposal. */
   readonly keepsTimestamp: boolean;
   /** A coordinator proposes only what it chose among the estimates of a majority. */
   readonly estimatesOfQuorum: boolean;
-  /** Who acknowledges a proposal has adopted it. */
+  /** A member that acknowledges a proposal has adopted it. */
   readonly ackAdopts: boolean;
   /** The estimate, its timestamp and the round are stored before the ACK. */
   readonly storesBeforeAck: boolean;
@@ -17,9 +17,9 @@ export interface ConsensusRules {
   readonly storesBeforeEstimate: boolean;
   /** A recovered member enters a round above the one it had stored. */
   readonly recoversAbove: boolean;
-  /** Who is in another round than the one it is asked about says so: NACK, ROUND. */
+  /** A member that is in another round than it is asked about says so: NACK, ROUND. */
   readonly answersRefusals: boolean;
-  /** Who learns a decision relays it. */
+  /** A member that learns a decision relays it. */
   readonly relays: boolean;
   /** FAST: only the holder of the instance's lease leads a FAST round. */
   readonly fastNeedsLease: boolean;
@@ -31,7 +31,7 @@ export interface ConsensusRules {
   readonly abstains: boolean;
   /** A vote stays on the disk until the outer log has the decision there. */
   readonly votesStayUntilLogged: boolean;
-  /** A member tells the bound below which it abstains itself to those who ask up to where it took part. */
+  /** A member tells askers the bound below which it abstains itself, besides up to where it took part. */
   readonly tellsOwnBound: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** A disk that is none: what an inner core writes is answered in the same step and forgotten. For members that keep nothing, whose inner cores are built for those that do. */
+/** A disk that is none: an inner core's write is answered in the same step and forgotten. For members that keep nothing, whose inner cores are built for members that do. */
 import { OWN_DISK, type Completion, type Step, type UnitId, type Version } from '../contract.ts';
 import type { MonoUs, NodeId, WallUs } from '../../kernel/index.ts';
 

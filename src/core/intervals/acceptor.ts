@@ -25,7 +25,7 @@ export interface AcceptorOptions {
   readonly placesMin?: number | undefined;
 }
 
-/** Who gets what the acceptor has to say: it is stored, and may leave. */
+/** Takes an answer of the acceptor that is stored, and may leave. */
 export type AnswerLeaves<S> = (answer: WaitingAnswer, step: S) => void;
 
 interface OpenClaim {
@@ -60,7 +60,7 @@ export class IntervalAcceptor<S extends LedgerStep> implements PermissionView<S>
   readonly #isLiteral: boolean;
   readonly #limits: IntervalLimits;
   readonly #spaces = new Map<string, SpacePermissions>();
-  /** The one that was silent for longest is first. */
+  /** The claimant that was silent for longest is first. */
   readonly #claimants = new Map<number, ClaimantMemory>();
   #open = 0;
   /** Processes that have open claims. */
@@ -133,7 +133,7 @@ export class IntervalAcceptor<S extends LedgerStep> implements PermissionView<S>
     }
     const answer = nack(request, 'overlap', overlap, space.nextFree(request.from, to - request.from + 1));
     this.#answer(from, answer, step, (number) => {
-      // Line 10 of Figure 2: whatever was asked for is permitted to nobody else.
+      // Line 10 of Figure 2: a requested interval is permitted to no other process.
       if (this.#isLiteral) this.#take(space, request.from, to, 0, number, step);
     });
   }
@@ -205,12 +205,12 @@ export class IntervalAcceptor<S extends LedgerStep> implements PermissionView<S>
         if (other.space === space && other.from <= to && from <= other.to) space.occupied.add(other.from, other.to);
   }
 
-  /** A late copy of its LEASE must not make it an open claim again, which nobody would withdraw: this is stored, too. */
+  /** A late copy of its LEASE must not make it an open claim again, which no process would withdraw: this is stored, too. */
   #noteWithdrawn(claimant: ClaimantMemory, counter: number, number: number, step: S): void {
     const { withdrawn } = claimant;
     if (counter <= claimant.floor) return;
     if (withdrawn.includes(counter)) {
-      // What was kept for it may still be being removed, by a restart.
+      // A restart may still be removing the permission that was kept for it.
       this.ledger.awaitAll(number);
       return;
     }
@@ -224,7 +224,7 @@ export class IntervalAcceptor<S extends LedgerStep> implements PermissionView<S>
 
   // ── Folding ────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Its claims up to this one are decided: those that are still open were granted. */
+  /** Its claims up to this one are decided: claims that are still open were granted. */
   #close(claimant: ClaimantMemory, closed: number, step: S): void {
     if (closed <= claimant.floor) return;
     claimant.floor = closed;
@@ -237,7 +237,7 @@ export class IntervalAcceptor<S extends LedgerStep> implements PermissionView<S>
     this.#take(space, from, to, place, null, step);
   }
 
-  /** There are too many open claims: those of the process that was silent for longest are taken for good. */
+  /** There are too many open claims: the claims of the process that was silent for longest are taken for good. */
   #foldTheSilent(except: ClaimantMemory, step: S): void {
     if (this.#open <= this.#limits.open) return;
     for (const claimant of this.#claimants.values()) {
@@ -273,7 +273,7 @@ export class IntervalAcceptor<S extends LedgerStep> implements PermissionView<S>
     for (const place of own > 0 ? [...others, own] : others) this.ledger.freeAfter(place, holder, step);
   }
 
-  // ── Whom and what it knows ─────────────────────────────────────────────────────────────────────────
+  // ── Claimants and spaces ───────────────────────────────────────────────────────────────────────────
 
   #claimantOf(from: NodeId, incarnation: Incarnation, step: S): ClaimantMemory {
     const key = this.#rules.keyedByIncarnation ? incarnation : from + 1;
@@ -443,7 +443,7 @@ function claimantRecord({ key, floor, withdrawn }: ClaimantMemory): PlaceRecord 
   return { kind: 'claimant', incarnation: key as Incarnation, floor, withdrawn: [...withdrawn] };
 }
 
-/** A restart may find two that overlap. Whoever copies them takes them for good, so they may be one. */
+/** A restart may find two pieces that overlap. A member that copies them takes them for good, so they may be one. */
 function disjoint(sorted: readonly CopiedPiece[]): CopiedPiece[] {
   const pieces: CopiedPiece[] = [];
   for (const piece of sorted) {

@@ -19,7 +19,7 @@ export interface IntervalClaim extends Wanted {
   counter: number;
   /** When a block is asked for again. */
   restsUntil: MonoUs;
-  /** Where as many were free, as far as answers to its requests say; -1: from 0 on, since nobody knows of a place behind. */
+  /** Where as many were free, as far as answers to its requests say; -1: from 0 on, since no member knows of a place behind. */
   nextFree: number;
   /** Members that had no room for it anywhere when they were last asked from 0 on. */
   full: readonly number[];

@@ -56,7 +56,7 @@ const RESEND_TRIPS = 4;
 const RESEND_DOUBLINGS = 6;
 /** Blocks are sought among at most 2^10, after at most 2^10 round trips. */
 const BACK_OFF_MAX = 10;
-/** Spaces of which it remembers where the last block was. */
+/** Spaces for which it remembers where the last block was. */
 const HINTS_MAX = 1024;
 /** After so many beginnings from 0 a block is sought in order. */
 const LAPS_MAX = 2;
@@ -242,7 +242,7 @@ export class IntervalClaimant<S extends ClaimantStep> {
       this.#grant(attempt, step);
       return;
     }
-    // One that has both acknowledged and refused, on two of its disks, is counted once.
+    // A member that has both acknowledged and refused, on two of its disks, is counted once.
     let answers = 0;
     for (let member = 0; member < this.#members; member++)
       if (nacks.has(member) ? !this.#isSetAside(member, attempt) : this.#isNewest(attempt, member)) answers++;
@@ -351,7 +351,7 @@ export class IntervalClaimant<S extends ClaimantStep> {
 
   // ── WITHDRAW ───────────────────────────────────────────────────────────────────────────────────────
 
-  /** For good: no vote that comes from here on is counted. Only then is anybody told. */
+  /** For good: no vote that comes from here on is counted. Only then are members told. */
   #giveUp(attempt: LeaseAttempt, claim: IntervalClaim, step: S): void {
     const { space, counter, from, to } = attempt;
     this.#attempts.delete(counter);
@@ -445,7 +445,7 @@ export class IntervalClaimant<S extends ClaimantStep> {
     const errand = attempt ?? withdrawal;
     if (!errand || errand.resendAt > step.monoUs) return;
     this.#resend(errand, step);
-    // Those that were set aside count from here on.
+    // Answers that were set aside count from here on.
     if (attempt) this.#decide(attempt, step);
     if (attempt && this.#attempts.has(due)) this.#sendLease(attempt, step);
     else if (withdrawal) this.#sendWithdraw(withdrawal, step);

@@ -3,14 +3,14 @@ import type { Step } from '../contract.ts';
 import type { IntervalEvent } from './contract.ts';
 import type { IntervalMessage } from './messages.ts';
 
-/** What one member keeps, at most. Whoever asks for more is refused and told so. */
+/** What one member keeps, at most. A claimant that asks for more is refused and told so. */
 export interface IntervalLimits {
   /** Claims that are not decided, as far as the member knows; each claimant has a share. What dead claimants left behind is folded first. */
   readonly open: number;
   readonly spaces: number;
   /** Open claims, and intervals that are taken: it takes one however many integers it has. */
   readonly entries: number;
-  /** Processes of which it remembers which claims were withdrawn. */
+  /** Processes whose withdrawn claims it remembers. */
   readonly claimants: number;
 }
 
@@ -23,7 +23,7 @@ export interface IntervalLeaseConfig {
   readonly rttUs: number;
   /** `literal`: refused requests are recorded as well, as in Figure 2, and nothing is withdrawn. */
   readonly variant?: 'product' | 'literal' | undefined;
-  /** Who sees to lost disks: generations (rule 26), or an outer core that says `begin`. */
+  /** Which mechanism handles lost disks: generations (rule 26), or an outer core that says `begin`. */
   readonly disks?: 'generations' | 'told' | undefined;
   readonly limits?: IntervalLimits | undefined;
   /** Places that a member makes known on its disk at first; twice as many whenever they do not suffice. */

@@ -6,7 +6,7 @@ import type { DiskStanding, NackReason } from './messages.ts';
 export type IntervalCommand =
   /** lease(from, to): both ends are included. */
   | { readonly kind: 'claim'; readonly claim: number; readonly space: string; readonly from: number; readonly to: number }
-  /** So many integers that nobody else gets, wherever they are; asked for again and again, elsewhere, until they are had. */
+  /** So many integers that no other process gets, wherever they are; asked for again and again, elsewhere, until they are had. */
   | { readonly kind: 'next'; readonly claim: number; readonly space: string; readonly size: number }
   /** Gives up a claim that was not answered yet: nothing comes of it any more, and it is withdrawn. */
   | { readonly kind: 'call-off'; readonly claim: number }
@@ -41,13 +41,13 @@ export type IntervalEvent =
       readonly why: ClaimRefusal;
       /** What of the request is taken, as the first acceptor that refused says; null where that is not why. */
       readonly overlap: Interval | null;
-      /** Where as many integers may be free, from the request's start on; null if nobody knows. */
+      /** Where as many integers may be free, from the request's start on; null if unknown. */
       readonly next: number | null;
       readonly attempts: number;
     }
   /**
-   * Nothing of this claim is left at any member but what was granted. It comes after `granted` or `refused`, and is the only answer to one that was called
-   * off. `everywhere` is false if some member was not reached for so long that its withdrawal was given up: there it stays for good.
+   * Nothing of this claim is left at any member but the granted integers. It comes after `granted` or `refused`, and is the only answer to a claim that
+   * was called off. `everywhere` is false if some member was not reached for so long that its withdrawal was given up: there the claim stays for good.
    */
   | { readonly kind: 'cleared'; readonly claim: number; readonly everywhere: boolean }
   /** Of a member: how far its disk is. */

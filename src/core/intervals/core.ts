@@ -130,7 +130,7 @@ export class IntervalLeaseCore implements Core<IntervalMessage, IntervalCommand,
 
   // ── Messages ───────────────────────────────────────────────────────────────────────────────────────
 
-  /** Claimants speak for themselves, and anybody may look; a bootstrap needs the members' secret. Of disks, and as acceptors, only members speak. */
+  /** Claimants speak for themselves, and any process may look; a bootstrap needs the members' secret. Of disks, and as acceptors, only members speak. */
   admits({ node, incarnation, isAdmin }: Sender, message: IntervalMessage): boolean {
     const isMember = node < this.#config.members;
     switch (message.kind) {

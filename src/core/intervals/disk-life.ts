@@ -1,7 +1,7 @@
 /**
  * The life of a member's disk (rule 26). A disk that was lost is not a blank beginning: it gets a new generation, which so many others store that every majority
  * without this member has one of them; then this member holds what these hold as taken, and answers from then on. Generations go with every answer, so an ACK of the lost
- * disk is not counted together with answers of those who know. Where the disks of all are blank, one act of a person begins them, never a member of itself.
+ * disk is not counted together with answers of members that know. Where the disks of all are blank, one act of a person begins them, never a member of itself.
  */
 import { NEVER, nodeId, quorumOf, type MonoUs, type NodeId } from '../../kernel/index.ts';
 import type { Snapshot } from '../contract.ts';
@@ -147,7 +147,7 @@ export class DiskLife {
     this.#phase = phase;
     if (phase === 'ready' || phase === 'reading') this.#againAt = NEVER;
     this.#emitStanding(step);
-    // Nobody knows of a newer disk of a member whose disk was never lost.
+    // No member knows of a newer disk of a member whose disk was never lost.
     const isCopied = this.#acceptor.ledger.head.disks.length === 0;
     if (phase === 'ready' && isCopied && !this.#options.isTold) this.#notice.begin(this.generation, this.#rttUs, step);
   }
@@ -164,7 +164,7 @@ export class DiskLife {
 
   // ── Joining ────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Asks whoever has not helped yet for the next thing it can do. */
+  /** Asks each member that has not helped yet for the next thing it can do. */
   #greet(step: IntervalStep): void {
     this.#againAt = this.#options.isTold ? NEVER : ((step.monoUs + AGAIN_TRIPS * this.#rttUs) as MonoUs);
     if (this.#options.isTold) return;
@@ -199,7 +199,7 @@ export class DiskLife {
     if (this.#phase !== 'joining' && known.asker !== this.#options.incarnation) return;
     this.#known[from] = told;
     const heard = this.#known.filter((one) => one >= 0);
-    // While joining, one that knows a newer disk of this member makes it take a newer number still.
+    // While this member joins, another that knows a newer disk of it makes it take a newer number still.
     if (this.#phase !== 'joining' && heard.length < this.#needed) return;
     const generation = Math.max(own, ...heard) + 1;
     const next = this.generations.map((one, member) =>
@@ -260,7 +260,7 @@ export class DiskLife {
     const { ledger } = this.#acceptor;
     const merged = this.generations.map((one, member) => (member === this.#options.self ? one : Math.max(one, generations[member] ?? 0)));
     ledger.restateHead({ generations: merged });
-    // One that has lost its disk since it helped no longer knows what it noted, and has to help again.
+    // A member that has lost its disk since it helped no longer knows its notes, and has to help again.
     for (const [member, { generation }] of this.#sources.entries())
       if (generation > 0 && generation < (merged[member] ?? 0)) this.#sources[member] = { generation: 0, cursor: null, isCopied: false };
   }
@@ -272,7 +272,7 @@ export class DiskLife {
 
   // ── Beginning ──────────────────────────────────────────────────────────────────────────────────────
 
-  /** This disk is in use from here on, as one that was never lost. */
+  /** This disk is in use from here on, like a disk that was never lost. */
   #begin({ founding, start, disks }: Act, step: IntervalStep): void {
     const generations = this.generations.map((one) => Math.max(one, start));
     this.#acceptor.ledger.restateHead({ generations, founding, start, disks: [...disks] });
@@ -380,7 +380,7 @@ export class DiskLife {
     else this.#promise(from, answer, start, step);
   }
 
-  /** The first round: the disk has a number from here on, and one that takes its place has another. */
+  /** The first round: the disk has a number from here on, and a disk that takes its place has another. */
   #sayWhichDisk(to: NodeId, answer: FoundedAnswer, step: IntervalStep): void {
     const { ledger } = this.#acceptor;
     ledger.answer({ to, message: answer }, step, (number) => {

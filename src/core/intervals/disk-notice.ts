@@ -1,7 +1,7 @@
 /**
- * A disk in use that took the place of a lost one is made known to all other members, also to those that did not help it to join: one of them may have noted a number that a disk took which
- * was lost again before it was used. Whoever heard of that disk would count this one no more. Then this disk takes a number above it, once so many others have noted
- * that number that the next disk of this member hears of it. What a member noted on a disk that it has lost since does not count: it may not know it any more.
+ * A disk in use that took the place of a lost one is made known to all other members, also to members that did not help it to join: such a member may have noted a number that a disk took
+ * which was lost again before it was used. A process that heard of that disk would count this one no more. Then this disk takes a number above it, once so many others have noted that
+ * number that the next disk of this member hears of it. A note on a disk that its member has lost since does not count: the member may not know it any more.
  */
 import { NEVER, nodeId, type MonoUs } from '../../kernel/index.ts';
 import type { Snapshot } from '../contract.ts';
@@ -29,7 +29,7 @@ export class DiskNotice {
     this.#newest = [...this.#noted];
   }
 
-  /** Nobody is left to be told. */
+  /** No member is left to be told. */
   get isOver(): boolean {
     return this.#generation === 0;
   }

@@ -1,7 +1,7 @@
 /**
- * The one-shot act by which a cell's disks begin: whoever is told so asks every member whether its disk is blank. A blank disk stores that it is ready. When all are, all
- * are asked once more, so that they are all blank at one instant; then they are told to begin. A member that misses this learns it later from one that has begun: its disk says that it was ready. One whose disk is in use, or
- * that does not answer, makes the act end with nothing begun, and it may be tried again.
+ * The one-shot act by which a cell's disks begin: the process that is told to asks every member whether its disk is blank. A blank disk stores that it is ready. When all are, all
+ * are asked once more, so that they are all blank at one instant; then they are told to begin. A member that misses this learns it later from a member that has begun: its disk says that it was ready.
+ * A member whose disk is in use, or that does not answer, makes the act end with nothing begun, and it may be tried again.
  */
 import { NEVER, nodeId, quorumOf, VoterSet, type MonoUs, type NodeId } from '../../kernel/index.ts';
 import type { Snapshot } from '../contract.ts';
@@ -62,7 +62,7 @@ export class Foundation {
     else if (this.#ready.size === this.#members) this.#goOn(rttUs, step);
   }
 
-  /** In the second round a disk says that it is the one of the first; one that was lost since is not. */
+  /** In the second round a disk says that it is the disk of the first; a disk that was replaced since says another number. */
   #isSameDisk(from: NodeId, { disk, start }: FoundedAnswer): boolean {
     if (this.#round % 2 === 0) return this.#disks[from] === disk;
     this.#disks[from] = disk;

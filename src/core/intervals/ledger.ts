@@ -25,7 +25,7 @@ export interface PermissionView<S extends LedgerStep> {
 export type IntervalLedgerNews = 'loaded' | 'written' | 'failed' | null;
 
 const HEAD = 0;
-/** Beyond this, requests are left unanswered: whoever made them asks again. */
+/** Beyond this, requests are left unanswered: their claimants ask again. */
 const ANSWERS_MAX = 65_536;
 const NO_BYTES = new Uint8Array(0);
 
@@ -40,7 +40,7 @@ export class PermissionLedger<S extends LedgerStep> implements Places<WaitingAns
   readonly #freedAfter = new Map<number, number[]>();
   /** Places that are being written. */
   readonly #writing = new Set<number>();
-  /** Places of which the disk has, or is being given, an open claim where an interval is taken. */
+  /** Places where an interval is taken, but the disk has, or is being given, an open claim. */
   readonly #restated = new Set<number>();
   #used = 0;
   #reads = 0;
@@ -104,7 +104,7 @@ export class PermissionLedger<S extends LedgerStep> implements Places<WaitingAns
     }
     if (this.#reads > 0) return null;
     this.#freeTheRest();
-    // What was read in any order is told in one order.
+    // Records that were read in any order are told in one order.
     this.#view.foundAll([...this.#contents].sort(byPlace), step);
     return 'loaded';
   }

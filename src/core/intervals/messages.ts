@@ -19,7 +19,7 @@ export type LeaseRequest = ClaimKey & {
   readonly closed: number;
 };
 
-/** The claim was given up for good. It frees what was kept for that claim, and nothing else. */
+/** The claim was given up for good. Frees the permission for that claim, and nothing else. */
 export type WithdrawRequest = ClaimKey & {
   readonly kind: 'withdraw';
   readonly space: string;
@@ -40,7 +40,7 @@ export type AcceptorAnswer =
       /** What of the request is taken: the first piece of it. Of a limit: nothing, and both are 0. */
       readonly overlapFrom: number;
       readonly overlapTo: number;
-      /** The first integer from the request's own start on with as many free ones behind it; -1 if there is none. */
+      /** The first integer from the request's own start on with as many free integers behind it; -1 if there is none. */
       readonly next: number;
     })
   | (ClaimKey & { readonly kind: 'withdrawn' });
@@ -58,7 +58,7 @@ export type CopyCursor = { readonly space: string; readonly from: number };
 
 /**
  * How far the disk of a member is. `blank`: it begins when a majority of others has copied what they hold to it, or by a bootstrap. `founding`: a bootstrap is
- * under way. `failed`: it cannot be read or written, and this member answers nobody any more.
+ * under way. `failed`: it cannot be read or written, and this member answers no request any more.
  */
 export type DiskPhase = 'reading' | 'blank' | 'founding' | 'joining' | 'ready' | 'failed';
 
@@ -103,11 +103,11 @@ export type DiskMessage =
   | FoundedAnswer
   | { readonly kind: 'begin'; readonly founding: number; readonly start: number; readonly disks: readonly number[] }
   | BegunAnswer
-  /** From anybody: how far is this member's disk? */
+  /** From any process: how far is this member's disk? */
   | { readonly kind: 'look' }
   | ({ readonly kind: 'standing' } & DiskStanding);
 
-/** `disk` tells disks of one member apart: one that was lost does not come back. `start`: the highest generation it knows of or is promised to. */
+/** `disk` tells disks of one member apart: a lost disk does not come back. `start`: the highest generation it knows of or is promised to. */
 export type FoundedAnswer = {
   readonly kind: 'founded';
   readonly founding: number;

@@ -14,10 +14,7 @@ export class SpacePermissions {
   /** Where each taken interval is kept, by its start. */
   readonly places: Map<number, number> = new Map();
   open = 0;
-  /**
-   * Claims that overlap may be open. The one that was withdrawn is found again by a restart whose crash came between two writes: what took its place was
-   * written first.
-   */
+  /** Claims that overlap may be open. A restart after a crash between two writes finds the withdrawn claim again: its successor was written first. */
   isDoubled = false;
 
   constructor(name: string) {
@@ -28,7 +25,7 @@ export class SpacePermissions {
     return this.open === 0 && this.taken.pieces === 0;
   }
 
-  /** Nobody claims these any more, but what is taken stays taken. */
+  /** No process claims these any more, but taken integers stay taken. */
   free(from: number, to: number): void {
     this.occupied.remove(from, to);
     for (const [start, end] of this.taken.touching(from, to)) this.occupied.add(start, end);

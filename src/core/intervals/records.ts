@@ -32,7 +32,7 @@ export type PlaceRecord =
       readonly to: number;
     }
   | { readonly kind: 'taken'; readonly space: string; readonly from: number; readonly to: number }
-  /** Claims of this process up to `floor` are decided, and of those above it these were withdrawn. */
+  /** Claims of this process up to `floor` are decided; above it, these were withdrawn. */
   | { readonly kind: 'claimant'; readonly incarnation: Incarnation; readonly floor: number; readonly withdrawn: readonly number[] };
 
 const FORMAT = 1;

@@ -1,5 +1,5 @@
 /**
- * Who wants to hear of which names, at one member of any engine. Watchers make themselves known again and again, and are forgotten
+ * The watchers at one member of any engine, and the names they watch. Watchers make themselves known again and again, and are forgotten
  * when they stop. A name finds its watchers by its own bytes, without a look at any other.
  */
 import {
@@ -19,7 +19,7 @@ import { MEMBER_LIMITS, shareOf, WATCHES_MAX } from './limits.ts';
 /** One process that watches, with all its prefixes. */
 export interface Watcher {
   readonly owner: Incarnation;
-  /** Where it was heard of last: who connects again has another number. */
+  /** Where it was heard of last: a process that connects again has another number. */
   node: NodeId;
   watches: number;
   /** The question in which it was found last: several prefixes of one process may fit a name. */
@@ -50,7 +50,7 @@ const NOBODY_WATCHES: readonly Watcher[] = [];
 
 export class Audience {
   readonly #watchers: NumberMap<Watcher>;
-  /** Those of one prefix in the order of their owners, so that what is sent does not depend on who came first. */
+  /** Watches of one prefix are in the order of their owners, so that the order of messages does not depend on the order of arrival. */
   readonly #prefixes = new PrefixTree<Watch[]>();
   #first: Watch | null = null;
   #last: Watch | null = null;
@@ -95,7 +95,7 @@ export class Audience {
     return this.#prefixes.hasPrefixOf(name, start, end);
   }
 
-  /** All who watch the name, each once. The list is good until the next call. */
+  /** All watchers of the name, each once. The list is good until the next call. */
   of(name: Uint8Array, start: number, end: number, now: MonoUs): readonly Watcher[] {
     this.#dropExpired(now);
     const fitting = this.#fitting;
@@ -114,7 +114,7 @@ export class Audience {
     return found;
   }
 
-  /** All who watch anything, each once, in the order of their owners. */
+  /** All watchers, each once, in the order of their owners. */
   all(now: MonoUs): readonly Watcher[] {
     this.#dropExpired(now);
     return this.#watchers.size === 0 ? NOBODY_WATCHES : this.#watchers.values();
@@ -140,7 +140,7 @@ export class Audience {
   #remove(watch: Watch): void {
     const { watcher, prefix } = watch;
     this.#unlink(watch);
-    // The last answer may name it: nothing is kept of one that is gone.
+    // The last answer may name this watcher: keep nothing of a watcher that is gone.
     this.#found.length = 0;
     if (--watcher.watches === 0) this.#watchers.delete(watcher.owner);
     const watches = this.#prefixes.get(prefix, 0, prefix.length);
@@ -149,12 +149,12 @@ export class Audience {
     if (watches.length === 0) this.#prefixes.delete(prefix, 0, prefix.length);
   }
 
-  /** Those whose names nobody leases are never told anything: they would stay for ever. */
+  /** A watcher of a name without leases is never told anything: it would stay for ever. */
   #dropExpired(now: MonoUs): void {
     while (this.#first && this.#first.until <= now) this.#remove(this.#first);
   }
 
-  /** All are kept equally long, so whoever was heard of last is forgotten last. */
+  /** All are kept equally long, so the watcher heard of last is forgotten last. */
   #link(watch: Watch): void {
     watch.before = this.#last;
     watch.after = null;
@@ -185,7 +185,7 @@ export class Audience {
   }
 }
 
-/** Where the owner's watch stands among those of one prefix, or would stand. */
+/** Where the owner's watch stands among the watches of one prefix, or would stand. */
 function placeOf(watches: readonly Watch[], owner: Incarnation): number {
   let low = 0;
   let high = watches.length;

@@ -1,6 +1,6 @@
 /**
- * What a node knows of the members' lives, and what it says of its own: for every lease engine the same. Members ask each
- * other to note their lives (NOTE, NOTED); votes are signed with the life that gives them; whoever counts votes asks
+ * A node's knowledge of the members' lives, and its word about its own: the same for every lease engine. Members ask each
+ * other to note their lives (NOTE, NOTED); votes are signed with the life that gives them; a role that counts votes asks
  * here first whether they are of the newest life that is known.
  */
 import { NEVER, type Incarnation, type MonoUs, type NodeId } from '../../kernel/index.ts';
@@ -17,9 +17,9 @@ const IS_NOTED = 2;
 /** The part of a step that is needed here. */
 type CensusStep<Message> = Pick<Step<Message, never>, 'monoUs' | 'wallUs' | 'send'>;
 
-/** Whoever counts on lives hears how they change. */
+/** For roles that depend on lives: how lives change. */
 export interface LivesView<S> {
-  /** A member has begun another life: what older ones said counts no more. */
+  /** A member has begun another life: the words of its older lives count no more. */
   begun(member: NodeId, step: S): void;
   /** One more member has noted this life. */
   noted(step: S): void;
@@ -31,7 +31,7 @@ export interface CensusConfig<Message> {
   readonly self: NodeId;
   readonly who: Incarnation;
   readonly roster: Roster;
-  /** Null for a client, and where whoever starts members sees to it that there is one process of each. */
+  /** Null for a client, and where the operator ensures that there is one process per member. */
   readonly succession: Succession | null;
   readonly message: Message;
   readonly kinds: { readonly note: number; readonly noted: number };

@@ -23,7 +23,7 @@ export type LeaseCommand =
       /** Any of so many slots; `slot` is the one to try first. A name is either shared or has slots. */
       readonly slots?: number | undefined;
       readonly slot?: number | undefined;
-      /** So long after its end a slot is nobody's. */
+      /** So long after its end a slot has no holder. */
       readonly quarantineUs?: number | undefined;
       /** No deadline passes this long after the first message of the attempt that won; it ends there. */
       readonly maxHoldUs?: number | undefined;
@@ -44,8 +44,8 @@ export type LeaseCommand =
   /** With `inUs`, the holder goes on until then (P5). */
   | { readonly kind: 'release'; readonly lease: number; readonly name: Uint8Array; readonly inUs?: number }
   /**
-   * Would hand it over, to whoever stands first in line or to a waiter that `line` told of, within so long: a few round trips unless told otherwise.
-   * It is held meanwhile, and goes on if nothing comes of it.
+   * Offers the lease to the head of the line, or to a waiter that `line` told of, for so long: a few round trips unless told otherwise.
+   * It is held meanwhile, and goes on if nothing comes of the offer.
    */
   | {
       readonly kind: 'hand-over';
@@ -54,7 +54,7 @@ export type LeaseCommand =
       readonly to: { readonly owner: Incarnation; readonly lease: number } | null;
       readonly waitUs?: number;
     }
-  /** Who waits for the name? */
+  /** Asks which requests wait for the name. */
   | { readonly kind: 'line'; readonly lease: number; readonly name: Uint8Array }
   /** Renews it no more: it ends at the deadline it has, unless it is released before. */
   | { readonly kind: 'lapse'; readonly lease: number; readonly name: Uint8Array }
@@ -67,14 +67,14 @@ export type LeaseCommand =
   | { readonly kind: 'status' | 'bootstrap'; readonly lease: number; readonly waitUs: number }
   /** Round trips take this long: patience and pauses follow, nothing that safety rests on. */
   | { readonly kind: 'retime'; readonly rttUs: number }
-  /** A member is connected, maybe anew. A plain one is of a version that knows exclusive leases only, a single one of one that knows no bundles. */
+  /** A member is connected, maybe anew. The version of a plain member knows exclusive leases only, that of a single member no bundles. */
   | { readonly kind: 'greet'; readonly member: number; readonly plain?: boolean; readonly single?: boolean }
   /**
-   * How this node's monotonic clock runs next to the members', and whose run otherwise than most. While its own is off it votes for
-   * nobody and counts no vote; if that is slow, what it holds is over. Said again as long as it is so.
+   * How this node's monotonic clock runs next to the members', and whose run otherwise than most. While its own is off it gives and counts
+   * no vote; if that is slow, its leases are over. Said again as long as it is so.
    */
   | { readonly kind: 'rate'; readonly own: OwnPace; readonly off: readonly number[] }
-  /** Whoever holds the lease of views has made this one: what is asked from here on is asked in it. */
+  /** The holder of the lease of views has made this view: this node asks in it from here on. */
   | { readonly kind: 'enter-view'; readonly view: View }
   /** A member that proved itself states this view, before it says anything else: this node goes there, unless it is to hear of views from another. */
   | { readonly kind: 'hear-view'; readonly view: View }
@@ -109,7 +109,9 @@ export type RefusalReason =
 /** Why an upgrade was refused: besides, another reader waits for the same; or the lease is not held, or not shared. */
 export type UpgradeRefusal = RefusalReason | 'upgrading' | 'not-shared';
 
-/** Why a lease was not handed over: nobody was there in time; it has to rest after its use; too few members know of it; it is not held, or something else is under way. */
+/**
+ * Why a lease was not handed over: no waiter was there in time; it has to rest after its use; too few members know of it; it is not held, or something else is under way.
+ */
 export type HandOverFailure = 'nobody' | 'rests' | 'old-version' | 'not-held';
 
 /** A request that waits for a name. */
@@ -143,7 +145,7 @@ export interface ListedName {
 
 /**
  * Why a member takes no part in a bootstrap: it votes already, it has voted in an earlier life, it is bound to other lives of the members,
- * or another process has taken its place. One that waits for others to note its life will, once they have.
+ * or another process has taken its place. A member that waits for others to note its life takes part once they have.
  */
 export type BootstrapBar = 'votes' | 'lived' | 'bound' | 'failed' | 'noting' | 'outlived';
 
@@ -170,7 +172,7 @@ export type LeaseEvent =
       /** Which one, where one of several slots was asked for. */
       readonly slot?: number;
     }
-  /** It stands in line at a quorum: whoever begins after this is served after it. */
+  /** It stands in line at a quorum: a request that begins after this is served after it. */
   | { readonly kind: 'queued'; readonly lease: number }
   | { readonly kind: 'renewed'; readonly lease: number; readonly deadlineMonoUs: MonoUs; readonly deadlineWallUs: WallUs }
   /** A quorum has the metadata of the proclaim with this number, and so of all before it. */
@@ -197,7 +199,7 @@ export type LeaseEvent =
   | { readonly kind: 'handed-over'; readonly lease: number; readonly to: Incarnation }
   /** It is held as before, and renewed; or it is not held any more. */
   | { readonly kind: 'hand-over-failed'; readonly lease: number; readonly reason: HandOverFailure }
-  /** Who waits, in order, as far as members tell; `count`: how many there are. Not certain if too few answered. */
+  /** The waiters, in order, as far as members tell; `count`: how many there are. Not certain if too few answered. */
   | {
       readonly kind: 'line-told';
       readonly lease: number;
@@ -205,7 +207,7 @@ export type LeaseEvent =
       readonly count: number;
       readonly certain: boolean;
     }
-  /** Somebody waits for what it holds. A hint. */
+  /** A waiter stands in line for the held lease. A hint. */
   | { readonly kind: 'wanted'; readonly lease: number }
   /** It was given back as of a later time: this is its deadline from here on. */
   | { readonly kind: 'shortened'; readonly lease: number; readonly deadlineMonoUs: MonoUs; readonly deadlineWallUs: WallUs }
@@ -241,7 +243,7 @@ export type LeaseEvent =
   | { readonly kind: 'status-told'; readonly lease: number; readonly members: readonly MemberStanding[] }
   /**
    * A bootstrap is over. It was refused if a member has something against it or is absent, unless it had begun:
-   * then all were bound, and those that are absent have only not said that they are done.
+   * then all were bound, and absent members have only not said that they are done.
    */
   | {
       readonly kind: 'bootstrapped';
@@ -265,7 +267,7 @@ export type LeaseEvent =
     }
   /** This member still waits for these to note its life. */
   | { readonly kind: 'noting'; readonly missing: readonly number[] }
-  /** Another process has taken the place of this member: of this very one, which is silent from here on, or of one that answered. */
+  /** Another process has taken the place of a member: of this very member, which is silent from here on, or of a member that answered. */
   | { readonly kind: 'outlived'; readonly member: number }
   /** This member cannot go by what its own disk holds, and is silent from here on. */
   | { readonly kind: 'disk-failed'; readonly why: DiskFailure };

@@ -1,6 +1,6 @@
 /**
  * Which members vote on a resource: all of them, or a few chosen by rendezvous hashing over name and
- * member (F8), so that each member's work stays flat as the cell grows. Everyone computes the same.
+ * member (F8), so that each member's work stays flat as the cell grows. Every node computes the same.
  */
 import { nodeId, quorumOf, type NodeId } from '../../kernel/index.ts';
 
@@ -29,7 +29,7 @@ export class Electorate {
     return this.#replication;
   }
 
-  /** Everyone votes on everything. */
+  /** Every member votes on every name. */
   get isWhole(): boolean {
     return this.#replication === this.#keys.length;
   }

@@ -25,9 +25,9 @@ interface Electors<Vote> {
 }
 
 /**
- * A holder is certain if a quorum had its votes at that instant. It is ruled out if so many had another vote or none that every quorum has
- * one of them: had it held then, and not given back since, that one would have told. Fewer than a quorum of answers rule out nobody, even where
- * they would block every quorum (two of four voters): none of them may know that one of them is of an older life.
+ * A holder is certain if a quorum had its votes at that instant. It is ruled out if so many voters had another vote or none that every quorum
+ * has one of them: had it held then, and not given back since, that voter would have told. Fewer than a quorum of answers rule out no holder,
+ * even where they would block every quorum (two of four voters): none of them may know that one of them is of an older life.
  */
 export function findingOf<Vote>(told: readonly VoterAnswer<Vote>[], { voters, quorum, isSame }: Electors<Vote>): HolderFinding<Vote> {
   const blocking = voters - quorum + 1;

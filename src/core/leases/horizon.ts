@@ -1,6 +1,6 @@
 /**
- * How high ballots may go before a node no longer believes them. Ballots are hybrid time: whoever adopts a high one
- * takes everybody along, and one from the far future would use up the numbers of tokens. So nothing further ahead of
+ * How high ballots may go before a node no longer believes them. Ballots are hybrid time: a node that adopts a high ballot
+ * takes all nodes along, and a ballot from the far future would use up the numbers of tokens. So nothing further ahead of
  * a node's own wall clock than the cell's bound is adopted, stored or passed on.
  */
 import { NO_BALLOT, WALL_US_BELIEVED_MAX, type BallotTime, type WallUs } from '../../kernel/index.ts';
@@ -41,8 +41,8 @@ export class Horizon {
   }
 
   /**
-   * What those who ask are told to go above. Only half of the bound: a client may bring this acceptor to the very edge
-   * of what it believes, and whoever went above that would be beyond for members whose clocks are a little behind.
+   * The ballot that askers are told to go above. Only half of the bound: a client may bring this acceptor to the very edge of
+   * what it believes, and a proposer that went above that would be beyond belief for members whose clocks are a little behind.
    */
   told(now: Now): BallotTime {
     return Math.max(NO_BALLOT, Math.min(this.highest, Math.floor(ballotLimit(now, this.#aheadUsMax / 2)))) as BallotTime;

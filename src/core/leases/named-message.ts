@@ -1,4 +1,4 @@
-/** What every message about a lease has: who asks, about what, under which name, and what a holder says of itself. Flat and pooled. */
+/** The fields of every message about a lease: the asker, the lease, the name, and the holder's metadata. Flat and pooled. */
 import { NOBODY, type Incarnation } from '../../kernel/index.ts';
 
 const NO_BYTES = new Uint8Array(0);

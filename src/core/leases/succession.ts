@@ -1,7 +1,7 @@
 /**
  * How a member that was started takes the place of its earlier life. It asks the other members to note its life, until all
- * have; it counts who has. How many are enough to vote, and from when on its silence runs, rests on this: a vote of the
- * older life and one of the newer are in two quorums that need not meet, unless each quorum with the older one has a
+ * have, and counts those that have. How many are enough to vote, and from when on its silence runs, rests on this: a vote of the
+ * older life and a vote of the newer are in two quorums that need not meet, unless each quorum with the older life has a
  * voter that has noted the newer, and tells (docs/research/divergence/quorum.md#lives).
  */
 import {
@@ -21,7 +21,7 @@ import { FIRST_LIFE, lifeAbove, type Roster } from './roster.ts';
 
 /**
  * `majority`: a majority of the members, itself included, have noted it, and all others that can be reached.
- * `strict`: so many others that every quorum of the older life has one of them, whoever can be reached.
+ * `strict`: so many other members have noted it that every quorum of the older life has one of them, whichever can be reached.
  */
 export type SuccessionMode = 'majority' | 'strict';
 
@@ -46,7 +46,7 @@ interface Instant {
   readonly wallUs: number;
 }
 
-/** Who keeps being told of a higher life of its own id, though it goes above each, has a rival. */
+/** A process that keeps being told of a higher life of its own id, though it goes above each, has a rival. */
 const RAISES_MAX = 8;
 /** Without a silence in which to hear of them, it waits so many resends for members that do not answer. */
 const PATIENT_RESENDS = 8;
@@ -71,7 +71,7 @@ export class Succession {
     this.#self = self;
     this.#who = incarnation;
     this.#roster = roster;
-    // Whoever has its predecessor's directory, and its lock, knows that the predecessor is gone.
+    // A process that has its predecessor's directory, and its lock, knows that the predecessor is gone.
     this.#isStrict = config.mode === 'strict' && !diskKept;
     this.#sides = config.sides;
     this.#others = this.#othersOf(config.sides);
@@ -82,7 +82,7 @@ export class Succession {
     return [...all].filter((member) => member !== this.#self).sort((a, b) => a - b);
   }
 
-  /** Others are members from here on: those that are new are asked, too. */
+  /** Other members from here on: new members are asked, too. */
   setSides(sides: readonly SuccessionSide[], { monoUs: now }: Instant): void {
     this.restoreSides(sides);
     if (this.#life === 0 || this.missing.length === 0) return;
@@ -149,7 +149,7 @@ export class Succession {
     return true;
   }
 
-  /** Somebody knows of another process with this life or a later one. Goes above it; false if that was in vain too often. */
+  /** A member knows of another process with this life or a later one. Goes above it; false if that was in vain too often. */
   rise({ monoUs: now, wallUs }: Instant): boolean {
     if (++this.#raises > RAISES_MAX) return false;
     this.#take(lifeAbove(Math.max(this.#life, this.#roster.lifeOf(this.#self)), wallUs, this.#who), now);

@@ -79,7 +79,7 @@ export function stretch(termUs: number, rateErrorPpm: number): SpanUs {
   return spanUs(Math.ceil(termUs + whole * 2 * rateErrorPpm + Math.ceil((rest * 2 * rateErrorPpm) / slowest)));
 }
 
-/** How long an attempt waits after so many that too few answered: more each time, or many who ask again would drown the answers. */
+/** How long an attempt waits after so many unanswered attempts: more each time, or many askers that ask again would drown the answers. */
 export function patienceUs({ attemptUs, maxTermUs }: Timing, unanswered: number): SpanUs {
   return spanUs(
     Math.max(attemptUs, Math.min(attemptUs * (1 << Math.min(unanswered, DOUBLINGS_MAX)), Math.floor(maxTermUs / PATIENCE_PARTS))),

@@ -21,7 +21,7 @@ type ToyStep = Step<ToyMessage, ToyEvent>;
 
 export class ToyCore implements Core<ToyMessage, ToyCommand, ToyEvent> {
   readonly #config: ToyConfig;
-  // As a voter: whom it voted for, and until when. Forgotten when the process restarts: the first bug.
+  // As a voter: the candidate it voted for, and until when. Forgotten when the process restarts: the first bug.
   #votedFor: NodeId | null = null;
   #voteUntil: MonoUs = NEVER;
   // As a candidate: the request under way, its votes counted by message, never timed out: three more.
@@ -47,7 +47,7 @@ export class ToyCore implements Core<ToyMessage, ToyCommand, ToyEvent> {
     for (let member = 0; member < this.#config.members; member++) step.send(nodeId(member), { kind, request: command.request });
   }
 
-  /** Everyone is trusted: the toy has no names that could be taken. */
+  /** Every node is trusted: the toy has no names that could be taken. */
   admits(): boolean {
     return true;
   }

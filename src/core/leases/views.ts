@@ -1,7 +1,7 @@
 /**
  * Views: which members a cell has, how many of them vote on a name, and which terms and clock rates they go by. A cell goes from one
  * view to the next while it runs, and every change of members passes a joint view, in which the quorums of both sides are needed
- * (docs/research/divergence/quorum.md#views). Here is what a view is and how it is written down; who moves to one is for others to say.
+ * (docs/research/divergence/quorum.md#views). Here is what a view is and how it is encoded; other files decide which nodes move to it.
  */
 import { encodeName, equalBytes, hashName, quorumOf, type BallotTime } from '../../kernel/index.ts';
 import { META_BYTES_MAX } from './limits.ts';
@@ -13,7 +13,7 @@ export interface ViewMember {
   readonly number: number;
   /** A stable 32-bit hash of its id, by which the voters of a name are chosen. */
   readonly key: number;
-  /** What it is called and where it is reached, as whoever runs the cell writes it; the protocol does not look into it. */
+  /** Its name and address, as the operator of the cell writes them; the protocol does not look into it. */
   readonly text: string;
 }
 
@@ -40,7 +40,7 @@ export interface View {
   readonly isMoved: boolean;
 }
 
-/** Whoever holds this lease makes the next view. All members vote on it. */
+/** The holder of this lease makes the next view. All members vote on it. */
 export const VIEW_NAME: Uint8Array = encodeName('_tenure/view');
 export const VIEW_PLACEMENT: number = hashName(VIEW_NAME, 0, VIEW_NAME.length);
 

@@ -1,18 +1,18 @@
-/** The prefixes that one learner watches, of any engine: how often each, under which number members know it, and who has no room for it. */
+/** The prefixes that one learner watches, of any engine: how often each, its number at the members, and the members that have no room for it. */
 import { NumberMap, PrefixTree, quorumOf, VoterSet, type NodeId } from '../../kernel/index.ts';
 
 export interface WatchedPrefix {
   readonly prefix: Uint8Array;
   /** By which members say that they have no room for it. */
   readonly number: number;
-  /** How often: whoever ends one watch does not end another's. */
+  /** How many watches: the end of one watch does not end another. */
   watches: number;
   /** Members that had no room when they heard of it last. */
   readonly refusedBy: VoterSet;
 }
 
 export interface WatchedSnapshot {
-  /** Prefix, number, how often, who refused. */
+  /** Prefix, number, how many watches, the members that refused. */
   readonly prefixes: readonly (readonly [readonly number[], number, number, readonly number[]])[];
   readonly nextNumber: number;
 }

@@ -1,6 +1,6 @@
 /**
- * Flease's round-based register (F1), the side that stores: one value, the highest ballot that read it and
- * the one that wrote it. READ and WRITE with a ballot that is too low are refused. A copy of a READ that was
+ * Flease's round-based register (F1), the side that stores: one value, the highest ballot of a READ and
+ * the ballot of the last WRITE. READ and WRITE with a ballot that is too low are refused. A copy of a READ that was
  * answered is answered again in the same way: the paper's channels do not duplicate, real ones do.
  */
 import { NO_BALLOT, NOBODY, type BallotTime, type compareBallots, type Incarnation } from '../../kernel/index.ts';
@@ -15,7 +15,7 @@ export class RoundsRegister<Value> {
   writeBy: Incarnation = NOBODY;
   value: Value | null = null;
 
-  /** READ(k): true is ackREAD, and from here on nobody lower reads or writes. */
+  /** READ(k): true is ackREAD, and from here on no lower ballot reads or writes. */
   read(time: BallotTime, by: Incarnation, compare: BallotOrder): boolean {
     if (compare(this.writeTime, this.writeBy, time, by) >= 0) return false;
     if (compare(this.readTime, this.readBy, time, by) > 0) return false;

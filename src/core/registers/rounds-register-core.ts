@@ -10,7 +10,7 @@ import { RoundsRegister } from './round-based.ts';
 
 export type RoundAction = 'read' | 'write';
 
-/** Of an ackREAD: what was written last at this store, and with which ballot; 0 is ⊥. Of a WRITE: `value`. */
+/** Of an ackREAD: the last value written at this store, and its ballot; 0 is ⊥. Of a WRITE: `value`. */
 export interface RoundsRegisterMessage {
   readonly kind: 'ask' | 'ack' | 'nack';
   readonly action: RoundAction;
@@ -37,7 +37,7 @@ export interface RoundsRegisterConfig {
 }
 
 export interface RoundsRegisterRules {
-  /** A READ below what was read or written is refused. */
+  /** A READ below an earlier READ or WRITE is refused. */
   readonly readRefusesLower: boolean;
   /** A READ that was answered is remembered. */
   readonly readIsKept: boolean;
@@ -45,7 +45,7 @@ export interface RoundsRegisterRules {
   readonly readCopyIsAnswered: boolean;
   /** A copy of a READ is judged like the first: what came in between may refuse it. */
   readonly readCopyIsJudged: boolean;
-  /** A WRITE below what was read or written is refused. */
+  /** A WRITE below an earlier READ or WRITE is refused. */
   readonly writeRefusesLower: boolean;
   /** A WRITE is kept with its ballot. */
   readonly writeKeepsBallot: boolean;
@@ -57,7 +57,7 @@ export interface RoundsRegisterRules {
   readonly distinctStores: boolean;
   /** One refusal aborts. */
   readonly nackAborts: boolean;
-  /** A store that has forgotten everything answers nobody: the paper's stores do not come back. */
+  /** A store that has forgotten everything answers no request: the paper's stores do not come back. */
   readonly restartedIsSilent: boolean;
 }
 
@@ -128,7 +128,7 @@ export class RoundsRegisterCore implements Core<RoundsRegisterMessage, RoundsReg
     for (let store = 0; store < this.#stores; store++) step.send(nodeId(store), message);
   }
 
-  /** Whoever asks does so in its own name; only stores answer. */
+  /** An asker speaks in its own name; only stores answer. */
   admits({ node, incarnation }: Sender, { kind, by }: RoundsRegisterMessage): boolean {
     return kind === 'ask' ? by === incarnation : node < this.#stores;
   }

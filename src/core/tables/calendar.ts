@@ -1,7 +1,7 @@
 /**
  * When to look at an id again, without a timer each: ids in buckets of a fixed width of time, each bucket a list
- * of blocks. An entry is never taken out before its time comes; whoever is told of an id checks whether it still
- * matters, and so an entry costs four bytes.
+ * of blocks. An entry is never taken out before its time comes; the caller checks whether an id still matters,
+ * and so an entry costs four bytes.
  */
 const FIRST_IDS = 16;
 const BLOCK_IDS = 2048;
@@ -86,7 +86,7 @@ export class Calendar {
     }
   }
 
-  /** Whether an id that is due at `dueUs` can be visited by now. One that is visited earlier was scheduled for an earlier time as well. */
+  /** Whether an id that is due at `dueUs` can be visited by now. An id that is visited earlier was scheduled for an earlier time as well. */
   hasBegun(dueUs: number, nowUs: number): boolean {
     return Math.floor(dueUs / this.widthUs) <= Math.floor(nowUs / this.widthUs);
   }

@@ -1,6 +1,6 @@
 /**
- * Things to look at again at some instant: a small heap. An entry may be out of date when it comes up; whoever takes it checks. What is due
- * at the same instant comes by its key, not by when it was entered: that is in no snapshot.
+ * Things to look at again at some instant: a small heap. An entry may be stale when it comes up; the caller checks. Entries that are due
+ * at the same instant come by their keys, not by when they were entered: that is in no snapshot.
  */
 import { NEVER, type MonoUs } from '../../kernel/index.ts';
 

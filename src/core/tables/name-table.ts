@@ -19,7 +19,7 @@ export type NameHash = (bytes: Uint8Array, start: number, end: number) => number
 
 /**
  * `intern` a name, then `retain` its id in a role; `drop` the role when done. A name that was interned but never
- * retained stays until somebody retains and drops it, or calls `drop(id, 0)`.
+ * retained stays until a caller retains and drops it, or calls `drop(id, 0)`.
  */
 export class NameTable {
   /** For other tables of the same owner whose keys strangers choose. */
@@ -48,7 +48,7 @@ export class NameTable {
     return this.#ownHash === null ? keyedHash(this.key, bytes, start, end) : this.#ownHash(bytes, start, end) & HASH_MAX;
   }
 
-  /** The name's id, or -1. Who has the name's hash by this table's function may pass it. */
+  /** The name's id, or -1. A caller that has the name's hash by this table's function may pass it. */
   find(bytes: Uint8Array, start: number, end: number, hash: number = this.hash(bytes, start, end)): number {
     const slots = this.#index.slotsFor(hash);
     if (slots === undefined) return -1;

@@ -13,7 +13,7 @@ export class OwnerTable {
   #last = -1;
   #lastIndex = -1;
 
-  /** Whoever starts a process chooses its incarnation: where strangers do, there is a key. */
+  /** The starter of a process chooses its incarnation: where strangers start processes, there is a key. */
   constructor(key: HashKey | null = null) {
     this.#indexes = new NumberMap(key);
   }
@@ -28,7 +28,7 @@ export class OwnerTable {
     return index;
   }
 
-  /** The owner's index; one that is new has no reference yet: `retain` it, or `release` it at once to forget it. */
+  /** The owner's index; a new owner has no reference yet: `retain` it, or `release` it at once to forget it. */
   indexOf(incarnation: Incarnation): number {
     const known = this.find(incarnation);
     if (known >= 0) return known;

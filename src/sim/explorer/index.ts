@@ -64,7 +64,7 @@ export function exploring<Message, Command, Event, Config, Node extends Core<Mes
           depth: Math.max(before.depth, here.depth),
           waiting: here.waiting,
         });
-        // Other clocks make another world, of which nothing was seen yet but its beginning.
+        // Other clocks make another world, and only its beginning was seen yet.
         const beginning = { states: 0, transitions: 0, depth: 0, waiting: 1 };
         if (before.states > 0 && (before.states >= limits.maxStates || limits.isOver(progress(beginning)))) {
           return { ...before, waiting: 1, exhausted: false };

@@ -38,7 +38,7 @@ type StorageAction = Extract<SearchAction, { kind: 'effect' | 'answer' | 'fail' 
 /** Something that can happen. */
 export interface StorageMove {
   readonly action: StorageAction;
-  /** What the process of the access is told; null where nobody is told anything. */
+  /** What the process of the access is told; null where no process is told anything. */
   readonly completion: Completion | null;
   readonly next: StorageId;
 }
@@ -157,7 +157,7 @@ export class StorageStates {
       (there, all) => {
         const effective = all[index] as Access;
         there.takeEffect(effective, astray);
-        // An orphan that has taken effect is over: nobody is told, and it stays concurrent with all that follows.
+        // An orphan that has taken effect is over: no process is told, and it stays concurrent with all that follows.
         if (incarnation === null) all.splice(index, 1);
         return null;
       };
@@ -212,7 +212,7 @@ export class StorageStates {
   }
 }
 
-/** It may take effect when nobody waits for it any more. */
+/** It may take effect when no process waits for it any more. */
 function mayComeLate({ request, isEffective }: Access): boolean {
   return isChange(request) && request.unit !== OWN_DISK && !isEffective;
 }

@@ -23,7 +23,7 @@ import { Parked } from '../parked.ts';
 /** The unit of time of the figure: how long a message takes. */
 const STEP_US = 1_000_000;
 const MEMBERS = 5;
-/** Far longer than any instance: in a stable period nobody suspects anybody, and heartbeats cost no steps. */
+/** Far longer than any instance: in a stable period no member suspects another, and heartbeats cost no steps. */
 const HEARTBEAT_US = 1000 * STEP_US;
 const TIMEOUT_US = 4 * HEARTBEAT_US;
 
@@ -122,7 +122,7 @@ class StepsRun implements Step<AnyMessage, AnyEvent> {
     if (event.kind === 'decided') this.#decided[this.#running] = event.instance;
   }
 
-  /** Nobody rests at random where nobody contends. */
+  /** No node rests at random without contention. */
   choose(): number {
     return 0;
   }

@@ -1,7 +1,7 @@
 /**
  * One run of the storage paper's section on scalability: clients that all want the same lease at the same moment, on one register. Access
  * times are exponential with mean 1, δ = 2, Δ = 1. Each client takes the lease once, and releases it when it expires. The clients are real
- * cores, those of the paper to the letter; nothing fails, and all clocks are perfect.
+ * cores, by the paper to the letter; nothing fails, and all clocks are perfect.
  */
 import {
   encodeName,

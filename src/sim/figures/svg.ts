@@ -1,4 +1,4 @@
-/** Elements of a picture as text. What was put in comes out the same, wherever it runs: no locale, no more digits than are seen. */
+/** Elements of a picture as text. Equal inputs give equal text, wherever it runs: no locale, no more digits than are seen. */
 
 export type SvgAttributes = Readonly<Record<string, string | number>>;
 

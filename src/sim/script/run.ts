@@ -38,7 +38,7 @@ export interface ScriptRun {
   readonly changes: readonly string[];
 }
 
-/** The stage is that of one of these kits. */
+/** The stage belongs to one of these kits. */
 export function runScript(source: string, known: readonly Kit[] = kits): ScriptRun {
   const text = parseScriptText(source);
   const header = headerOf(text, known);
@@ -142,7 +142,7 @@ function play({ blocks }: ScriptText, { stage: kind, settings, mutant: written }
   return { outputs, failures, violations: stage.violations };
 }
 
-/** Why a line is invalid on any stage; null if it can be read. `maybe` passes over a line that cannot be done, never one that cannot be read. */
+/** Why a line is invalid on any stage; null if it can be read. `maybe` passes over a line that cannot be done, never over a line that cannot be read. */
 function misread(text: string, stage: AnyStage, { verbs }: StageKind): string | null {
   if (text === 'start' || /^deliver all\b/.test(text)) return null;
   try {

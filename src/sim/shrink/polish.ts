@@ -21,7 +21,7 @@ export type Passes = (beats: readonly Beat[], settings: Settings) => boolean;
 
 type StillPasses = (beats: readonly Beat[]) => boolean;
 
-/** What settings are tried: those of the stage, and fewer of the nodes that these count. */
+/** The settings that are tried: the stage's defaults, and fewer of the nodes that `spares` count. */
 export interface PlainSettings {
   readonly defaults: Settings;
   readonly spares: readonly string[];
@@ -81,7 +81,7 @@ function allAnswers(beats: readonly Beat[], passes: StillPasses): readonly Beat[
   return kept;
 }
 
-/** Lives as the stage numbers them, and disks that nobody reads: all at once, then one after the other. */
+/** Lives as the stage numbers them, and disks that no process reads: all at once, then one after the other. */
 function plainStarts(beats: readonly Beat[], passes: StillPasses): readonly Beat[] {
   const plainer = (beat: Beat, keepsDisk: boolean): Beat => {
     const { action } = beat;
@@ -240,7 +240,7 @@ function fewerWords(beats: readonly Beat[], passes: StillPasses): readonly Beat[
   return kept;
 }
 
-/** Ballots and values as small as can be, in the same order; those of one verb are not those of another. */
+/** Ballots and values as small as can be, in the same order; each verb has its own. */
 function smallNumbers(beats: readonly Beat[], passes: StillPasses): readonly Beat[] {
   const said = beats.flatMap(({ action }) => (action.kind === 'act' ? action.words.map((word) => ({ verb: action.verb, word })) : []));
   const numbers = said.filter(({ word }) => NUMBER.test(word));

@@ -19,7 +19,7 @@ import { polish } from './polish.ts';
 import { alone, answering, anyOf, beside, linesOf, type Opens, type Distinguisher } from './distinguishing.ts';
 import { reduceWorld, type ReducedWorld, type ReductionWatch } from './world-reduction.ts';
 
-/** Nobody reads a script of more steps than this, and writing it takes a while: if there was no time to make it smaller there is none. */
+/** No person reads a script of more steps than this, and writing it takes a while: if there was no time to make it smaller there is none. */
 const UNREAD_MIN = 500;
 
 /** Where it matters in which order messages arrive, so many are tried. */
@@ -78,7 +78,7 @@ export function shrinker<Message, Command, Event, Config, Node extends Core<Mess
       const open = (settings: Settings, rules = mutant): AnyStage => openStage(staging, settings, rules);
       const product = mutant === null ? null : (settings: Settings): AnyStage => open(settings, null);
       const scripts = runs.flatMap((run) => {
-        // On a stage everyone is honest.
+        // On a stage every node is honest.
         if (watch.outOfTime() || (run.scenario.liars ?? 0) > 0) return [];
         const tellings = product === null ? [alone] : [beside(product), answering(open, product, run.violation.property)];
         return (
@@ -147,7 +147,7 @@ function shrinkPlay<Command, Config>(
 ): ShrunkScript | null {
   const settings = stageLike(tape, teller, scenario);
   const play = (beats: readonly Beat[], on: Settings): Performance => perform(() => open(on), beats);
-  /** The property breaks, and not because the world has become one in which nobody could keep it: the product does. */
+  /** The property breaks, and not because the world has become one in which no protocol could keep it: the product does. */
   const breaks = (beats: readonly Beat[], on: Settings): boolean => {
     const { violation: found, actions: done } = play(beats, on);
     return found?.property === violation.property && telling(on, done) !== null;
@@ -205,8 +205,8 @@ function shrinkPlay<Command, Config>(
 }
 
 /**
- * How a run in which progress is missed may end on a stage. Users wait for progress, or ask again after it, as those of the world do. If nothing breaks
- * from the instant on at which the world healed, more of the run is played as it was; then messages lose their order.
+ * How a run in which progress is missed may end on a stage. Users wait for progress, or ask again after it, as the users of the world do. If nothing
+ * breaks from the instant on at which the world healed, more of the run is played as it was; then messages lose their order.
  */
 function* goodEnds<Command, Config>(
   { healed }: Tape<Command>,

@@ -16,7 +16,7 @@ type Line = Pick<Said, 'verb' | 'words'>;
 export interface TapeToScript<Command, Config> extends Lines<Command> {
   /** The stage that is like this world. */
   settings(scenario: Scenario<Config>): Settings;
-  /** Settings that count nodes of which a script may have fewer. */
+  /** Settings that count nodes where a script may have fewer. */
   readonly spares?: readonly string[];
   /** The same line for a caller that waits for so long; null if the line is nothing to wait for. */
   insist?(line: Line, forUs: number): Line | null;
@@ -26,17 +26,18 @@ export interface TapeToScript<Command, Config> extends Lines<Command> {
   users?(scenario: Scenario<Config>, node: number): number;
 }
 
-/** Which callers ask while all goes well: those that asked after the world had healed, or former holders that ask again. */
+/** Which callers ask while all goes well: callers that asked after the world had healed, or former holders that ask again. */
 interface LiftedWays extends Ways {
   readonly latecomersToo: boolean;
 }
 
 /**
  * How a run ends on the stage where progress is the question: all goes well, for as long as the world had. If the users' ways are given they do
- * then what users in a world do; if not, whoever asked for something asks once and waits. With dice, messages arrive out of order, as drawn.
+ * then what users in a world do; if not, each user that asked for something asks once and waits. With dice, messages arrive out of order, as
+ * drawn.
  */
 export interface GoodEnd {
-  /** Where it begins: when the world heals, at an instant after that, or at the one that the run never got past. */
+  /** Where it begins: when the world heals, at an instant after that, or at the instant that the run never got past. */
   readonly from: 'healed' | { readonly atUs: number } | { readonly stuckUs: number };
   readonly ways?: LiftedWays | null;
   readonly dice?: number;
@@ -125,7 +126,7 @@ function canBeCutOff({ action, isCommand }: TapedStep, next: TapedStep | undefin
   return action.kind === 'act' ? isCommand : ['deliver', 'wake', 'answer', 'fail'].includes(action.kind);
 }
 
-/** Of the messages under way when the world heals, those that arrived later are delayed as much; the others were lost, and are dropped. */
+/** Messages under way when the world heals that arrived later are delayed as much; the others were lost, and are dropped. */
 function leaveUnderWay(beats: BeatList, after: readonly TapedStep[], well: SinceStep): void {
   const seen = new Set<string>();
   for (const { action, atUs } of after) {

@@ -75,7 +75,7 @@ export function reduceWorld<Message, Command, Event, Config>(
     world.run();
     return world;
   };
-  /** A world in which the product breaks as well is none in which anybody could keep the promise. */
+  /** In a world in which the product breaks as well, no protocol could keep the promise. */
   const blamesTheMutant = (smaller: Scenario<Config>, chooser: () => Chooser): boolean =>
     mutant === null || (run(smaller, chooser, null).panel.violationCount === 0 && !isOver());
   let best: ReducedWorld<Config> = { scenario, chooser: asDrawn, violation, events: first.events, without: [], eventsMax };

@@ -7,8 +7,8 @@ import { OWN_DISK } from '../../core/index.ts';
 import type { AccessRequest, Damage, StoragePlace } from '../registers.ts';
 
 /**
- * A message by sender, addressee, kind, and its number among those of its kind on that link, from 1. It does
- * not depend on what others sent, so a script keeps its meaning when lines are taken out.
+ * A message by sender, addressee, kind, and its number among the messages of its kind on that link, from 1. It does
+ * not depend on what other nodes sent, so a script keeps its meaning when lines are taken out.
  */
 export interface MessageRef {
   readonly from: number;
@@ -75,7 +75,7 @@ type Action<Message, Access, Act, Finding = AccessRef<Access> | null> =
   | { readonly kind: 'drop' | 'duplicate'; readonly message: Message }
   /** Where all goes well, it arrives only so long after now. */
   | { readonly kind: 'delay'; readonly message: Message; readonly byUs: number }
-  /** All messages under way are lost, except delayed ones. */
+  /** All messages under way are lost, except delayed messages. */
   | { readonly kind: 'drop-all' }
   | ({ readonly kind: 'wake'; readonly node: number } & Choosing)
   /** A node's first start, and each later one. A restart loses the disk unless it is said to be kept. */
@@ -89,17 +89,17 @@ type Action<Message, Access, Act, Finding = AccessRef<Access> | null> =
   | { readonly kind: 'restart'; readonly node: number; readonly diskKept: boolean; readonly as?: number }
   /** A machine on which no process is up was started again: its monotonic clock shows that it is up for so long. */
   | { readonly kind: 'boot'; readonly node: number; readonly uptimeUs: number }
-  /** True time goes by, on every clock; nobody is woken by it. */
+  /** True time goes by, on every clock; no node is woken by it. */
   | { readonly kind: 'advance'; readonly byUs: number }
   /** A wall clock is set, by so much, forward or back. */
   | { readonly kind: 'set'; readonly node: number; readonly byUs: number }
   /** From here on the clocks of a node run fast or slow. */
   | { readonly kind: 'rate'; readonly node: number; readonly ppm: number }
-  /** A storage access, by its number on that node, takes effect; nobody is told of it yet. */
+  /** A storage access, by its number on that node, takes effect; no process is told of it yet. */
   | ({ readonly kind: 'effect' } & AccessRef<Access>)
   /**
    * It takes effect, unless it did before, and is answered. A read may find any write that a regular register allows, or null:
-   * nothing written; if that is not said, it finds the last one that took effect. A list may name or leave out keys that come or go meanwhile.
+   * nothing written; without a finding, it finds the last write that took effect. A list may name or leave out keys that come or go meanwhile.
    */
   | ({ readonly kind: 'answer'; readonly finding?: Finding; readonly listing?: readonly string[] } & AccessRef<Access> & Choosing)
   /** A write takes effect at another key than its own. */

@@ -20,7 +20,7 @@ export function settingSpanUs(settings: Settings, name: string): number {
   return parseDuration(settings[name] ?? '');
 }
 
-/** One for all, or one for each. */
+/** One span for all, or one for each. */
 export function settingSpansUs(settings: Settings, name: string, count: number): readonly number[] {
   const spansUs = (settings[name] ?? '').split(',').map((text) => parseDuration(text));
   if (spansUs.length === count) return spansUs;
@@ -41,7 +41,7 @@ export function settingIsOn(settings: Settings, name: string): boolean {
   return settingWord(settings, name, ['yes', 'no']) === 'yes';
 }
 
-/** `acceptors=3 term=2s` as settings; each must be one of those with a default. */
+/** `acceptors=3 term=2s` as settings; each must have a default. */
 export function parseSettings(words: readonly string[], defaults: Settings): Settings {
   const settings: Record<string, string> = { ...defaults };
   const said = new Set<string>();

@@ -373,7 +373,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
   #complete(action: Extract<StageAction, { kind: 'answer' | 'fail' }>): void {
     const access = this.#storage.find(action);
     if (!access) throw this.#cannot(action, 'there is no such access under way');
-    // A write of a process that is gone may still take effect; nobody is left to be told.
+    // A write of a process that is gone may still take effect; no process is left to be told.
     const index = this.#players.findIndex((one) => one?.incarnation === access.incarnation);
     if (index >= 0) this.#mayAct(index, action);
     const ok = action.kind === 'answer';
@@ -473,7 +473,7 @@ class Stage<Message, Command, Event, Config> implements AnyStage {
   }
 }
 
-/** The incarnation of a node's first life (0), second (1) and so on: it depends on nobody else. */
+/** The incarnation of a node's first life (0), second (1) and so on: it depends on no other node. */
 export function incarnationOf(node: number, life: number, nodes: number): Incarnation {
   return incarnation(1 + node + life * nodes);
 }

@@ -90,7 +90,7 @@ export class StageStorage {
 
   /**
    * An access under way, and with it a change that left this record behind, if it is to find that. Where no access did, the record is
-   * corrupt, and is found because it is the newest. Equal accesses of which no process waits for an answer are alike until they take effect.
+   * corrupt, and is found because it is the newest. Equal accesses are alike until they take effect, if no process waits for their answers.
    */
   refOf(
     node: number,
@@ -116,7 +116,7 @@ export class StageStorage {
     return bytesAsText(this.#registers.newestOf(access)?.value ?? null) === text ? ref : null;
   }
 
-  /** Whether a list may be answered with just these keys: those that come or go meanwhile may be in it. */
+  /** Whether a list may be answered with just these keys: keys that come or go meanwhile may be in it. */
   mayList(access: StageAccess, keys: readonly string[]): boolean {
     if (access.request.action !== 'list') return false;
     const { must, may } = this.#registers.listable(access);

@@ -1,6 +1,6 @@
 /**
  * Where a register is on a device, for ever: a sector that follows from its key. Nothing is allocated, because without a conditional write two processes could allocate the same.
- * A sector says whose it is. One that is another's is never taken for empty: the access fails, and says so.
+ * A sector names its key. A sector of another key is never taken for empty: the access fails, and says so.
  */
 import { createHash } from 'node:crypto';
 import { TenureError } from '../../kernel/index.ts';
@@ -19,7 +19,7 @@ const FIXED: ReadonlyMap<string, number> = new Map([
 ]);
 const FIRST_PROBE = 8;
 const PROBE_PREFIX = '_tenure/probe/';
-/** Those that open the store at once write probes: they have a part of their own, far from everything that counts. */
+/** Processes that open the store at once write probes: they have a part of their own, far from everything that counts. */
 const PROBES = 1016;
 const FIRST_REGISTER: number = FIRST_PROBE + PROBES;
 export const SECTORS_MIN: number = FIRST_REGISTER + 1024;
@@ -57,7 +57,7 @@ export function encodeLayout(sectors: number): Buffer {
   return encodeSector(LAYOUT_KEY, Buffer.from(JSON.stringify({ sectors })), LAYOUT_SECTOR);
 }
 
-/** How many sectors the store was made with; null if nobody has written it down. */
+/** How many sectors the store was made with; null if that is not recorded. */
 export function decodeLayout(bytes: Buffer, url: string): number | null {
   const found = decodeSector(LAYOUT_KEY, bytes, LAYOUT_SECTOR, url);
   return found && (JSON.parse(Buffer.from(found).toString()) as { readonly sectors: number }).sectors;

@@ -1,5 +1,5 @@
 /**
- * The sectors of one file or device, read and written past every cache (`O_DIRECT`, `O_DSYNC`): other machines see what was written, and nothing that is read is old.
+ * The sectors of one file or device, read and written past every cache (`O_DIRECT`, `O_DSYNC`): other machines see every write, and no read is old.
  * The kernel wants buffers at aligned addresses, which Node does not offer: a place inside a larger buffer is found by trying.
  */
 import { constants } from 'node:fs';

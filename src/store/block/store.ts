@@ -35,7 +35,7 @@ export interface BlockStoreOptions {
 
 /** Room for a quarter of a million registers; a file of it has holes, and takes what is written. */
 const FILE_BYTES = 1024 * 1024 * 1024;
-/** A sector that somebody writes at this moment may be read in parts, where the device does not write it at once. */
+/** A sector that another process writes at this moment may be read in parts, where the device does not write it at once. */
 const READS = 4;
 
 export class BlockStore implements Store {
@@ -50,7 +50,7 @@ export class BlockStore implements Store {
   #count = 0;
   /** The bytes that say which store this is. */
   #identity: Buffer = Buffer.alloc(0);
-  /** Accesses that nobody may wait for any more, and that still use the file. */
+  /** Accesses that perhaps no caller waits for any more, and that still use the file. */
   readonly #underWay = new Set<Promise<unknown>>();
 
   private constructor(sectors: Sectors, url: string) {
@@ -114,14 +114,14 @@ export class BlockStore implements Store {
     });
   }
 
-  /** What was written is on the device: nothing is forgotten. */
+  /** Every answered write is on the device: nothing is forgotten. */
   async epoch(options?: AccessOptions): Promise<string> {
     return `block/${await this.identity(options)}`;
   }
 
   async close(): Promise<void> {
     if (!this.#gate.close()) return;
-    // A file that is closed under a write could be another one when the write comes to it. Nobody waits for what hangs.
+    // A file that is closed under a write could be another one when the write comes to it. `close` does not wait for accesses that hang.
     const ended = Promise.allSettled(this.#underWay).then(async () => await this.#sectors.close());
     if (this.#underWay.size === 0) await ended;
   }
@@ -130,7 +130,7 @@ export class BlockStore implements Store {
     if (create === 'init') await this.#makeRoom(path, bytes);
     let first = await this.#do(this.#sectors.read(IDENTITY_SECTOR));
     if (isBlank(first) && create === 'init') {
-      // Whoever finds the identity finds the layout.
+      // A process that finds the identity finds the layout.
       await this.#do(this.#sectors.write(LAYOUT_SECTOR, encodeLayout(await this.#sectors.count(path))));
       await this.#do(this.#sectors.write(IDENTITY_SECTOR, newIdentity()));
       first = await this.#do(this.#sectors.read(IDENTITY_SECTOR));

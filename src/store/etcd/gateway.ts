@@ -85,7 +85,7 @@ export class EtcdGateway {
         if (error instanceof TenureError || error instanceof Unanswered) throw error;
         const failure = storeUnreachable(url, error);
         if (!hasNotConnected(error)) throw new Unanswered(failure);
-        // Nobody has heard it: the next may be asked.
+        // No server has heard it: the next may be asked.
         call.returned();
         this.#current++;
         if (tries >= addresses.length) throw failure;

@@ -175,7 +175,7 @@ export class EtcdStore implements Store {
     return await this.#gateway.ask<EtcdTransaction>(call, TRANSACTION, transaction, changes);
   }
 
-  /** What was done under another epoch than its caller knows of was done, and counts as if nobody knew. */
+  /** A change under another epoch than its caller knows of has happened, and counts as unknown. */
   #checkEpoch({ header }: EtcdTransaction, isDone: boolean): void {
     if (epochOf(header) === this.#epoch) return;
     throw isDone ? new Unanswered(newEpoch(this.url)) : newEpoch(this.url);

@@ -1,7 +1,7 @@
 /**
- * Calls to the file system. What Node.js hands to its threads takes a tenth of a millisecond and more, of which the system needs a few microseconds where it does
- * not wait for a disk. So on a file system of this machine calls are made at once, on the thread of the caller: never those that wait for the disk by their
- * nature, never for longer than a moment without a turn of the event loop, and not for a while after one of them was slow. Where another machine is
+ * Calls to the file system. A call that Node.js hands to its threads takes a tenth of a millisecond and more; the system needs a few microseconds of that where
+ * it does not wait for a disk. So on a file system of this machine calls are made at once, on the thread of the caller: never calls that wait for the disk by
+ * their nature, never for longer than a moment without a turn of the event loop, and not for a while after one of them was slow. Where another machine is
  * behind the file system a call may hang for ever, and everything is handed to the threads.
  */
 import * as now from 'node:fs';
@@ -24,7 +24,7 @@ const laterClose = promisify(now.close);
 const laterDataSync = promisify(now.fdatasync);
 const laterSync = promisify(now.fsync);
 
-/** A file that is open, by its number. Whoever opens one closes it. */
+/** A file that is open, by its number. The caller that opens it closes it. */
 export type OpenFile = number;
 
 export class FileCalls {

@@ -3,7 +3,7 @@ import { FileCalls } from './calls.ts';
 import { isErrno } from './errno.ts';
 
 export interface DiskTraits {
-  /** Whether what was acknowledged survives a power cut. */
+  /** Whether acknowledged writes survive a power cut. */
   readonly isSynced: boolean;
   /** Whether no other machine is behind the file system. */
   readonly isOfThisMachine: boolean;
@@ -21,7 +21,7 @@ export class DurableFiles {
     this.calls = new FileCalls(isOfThisMachine);
   }
 
-  /** A new file with all of its content. Nobody knows its name yet. */
+  /** A new file with all of its content. No other process knows its name yet. */
   async put(path: string, bytes: Uint8Array): Promise<void> {
     const file = await this.calls.open(path, 'wx');
     try {
@@ -52,7 +52,7 @@ export class DurableFiles {
     }
   }
 
-  /** What was linked, renamed or made in a directory survives once the directory is synced. */
+  /** Links, renamed files and new files of a directory survive once the directory is synced. */
   async syncDirectory(directory: string): Promise<void> {
     if (!this.isSynced) return;
     const file = await this.calls.open(directory, 'r');
@@ -64,7 +64,7 @@ export class DurableFiles {
   }
 
   /**
-   * Gives a file its second name, unless somebody has that name. A file server may carry a link out, lose the answer
+   * Gives a file its second name, unless another file has that name. A file server may carry a link out, lose the answer
    * and refuse the repetition: the number of the file's names tells the truth.
    */
   async name(path: string, as: string): Promise<boolean> {
@@ -89,7 +89,7 @@ export class DurableFiles {
     }
   }
 
-  /** False if something is there already, or if what was to be moved is gone. */
+  /** False if something is there already, or if the source is gone. */
   async move(path: string, to: string): Promise<boolean> {
     try {
       await this.calls.rename(path, to);
@@ -111,7 +111,7 @@ export class DurableFiles {
     }
   }
 
-  /** Leftovers cost room, nothing else: whoever cannot delete them goes on. */
+  /** Leftovers cost room, nothing else: a process that cannot delete them goes on. */
   async discard(path: string): Promise<Discarded> {
     try {
       await this.calls.unlink(path);
@@ -125,7 +125,7 @@ export class DurableFiles {
     try {
       await this.calls.removeTree(path);
     } catch {
-      // Somebody else has done it, or may.
+      // Another process has done it, or may.
     }
   }
 

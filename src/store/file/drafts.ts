@@ -1,9 +1,9 @@
 /**
  * Files in which versions are written before they get their names. Where nothing is synced, making a file costs more than all the rest of a change, so a file is
- * written again once no version is this file any more. A draft keeps the name under which it was made; as a version it has a second one.
+ * written again once no version is this file any more. A draft keeps the name under which it was made; as a version it has a second name.
  *
- * A draft is free if this process has taken its second name away. Who took it away otherwise is not known; then it is asked in this order: the file has
- * one name, and then, its own name is there. Nobody but this process adds names, so its own was the only one when they were counted. A sweeper that takes
+ * A draft is free if this process has taken its second name away. If another process took it away, this process does not know; then it is asked in this order:
+ * the file has one name, and then, its own name is there. Only this process adds names, so its own was the only one when they were counted. A sweeper that takes
  * the own name away in between cannot make a version look like a draft.
  */
 import type { OpenFile } from './calls.ts';
@@ -24,13 +24,13 @@ export interface Draft {
 
 /** So many are kept by a process: of each key it is busy with, one is the newest version and one is to be the next. */
 const KEPT_MAX = 8;
-/** Longer ones are not kept: whoever erases a value wants its room back. */
+/** Longer drafts are not kept: a caller that erases a value wants its room back. */
 const KEPT_BYTES_MAX = 4096;
 
 export class Drafts {
   readonly #layout: Layout;
   readonly #disk: DurableFiles;
-  /** Those that nothing is written to. The first was used longest ago. */
+  /** Drafts that nothing is written to. The first was used longest ago. */
   readonly #kept: Draft[] = [];
   #isClosed = false;
 
@@ -39,14 +39,14 @@ export class Drafts {
     this.#disk = disk;
   }
 
-  /** A file with all of this content, under a name that nobody else uses. */
+  /** A file with all of this content, under a name that no other process uses. */
   async write(bytes: Uint8Array): Promise<Draft> {
     const draft = this.#disk.isSynced ? this.#once() : ((await this.#free()) ?? (await this.#made()));
     try {
       if (draft.file === null) await this.#disk.put(draft.path, bytes);
       else await this.#fill(draft.file, bytes, draft.length);
       draft.length = bytes.length;
-      // Until somebody says otherwise: it is about to get another name.
+      // Until the caller says otherwise: it is about to get another name.
       draft.version = undefined;
       return draft;
     } catch (error) {
@@ -55,7 +55,7 @@ export class Drafts {
     }
   }
 
-  /** One that is not used again. */
+  /** A draft that is not used again. */
   #once(): Draft {
     return { path: this.#layout.unique(), file: null, ino: null, length: 0, version: undefined };
   }
@@ -67,7 +67,7 @@ export class Drafts {
     return { path, file, ino: Number.isSafeInteger(ino) ? ino : null, length: 0, version: undefined };
   }
 
-  /** Nobody writes to it any more. It may be a version by now. */
+  /** The draft is written. It may be a version by now. */
   async done(draft: Draft): Promise<void> {
     if (draft.file !== null && draft.length <= KEPT_BYTES_MAX && !this.#isClosed) this.#kept.push(draft);
     else await this.#drop(draft);
@@ -86,7 +86,7 @@ export class Drafts {
     const [draft] = at < 0 ? [] : this.#kept.splice(at, 1);
     if (!draft) return false;
     try {
-      // It is not among those that are kept, so nobody closes it meanwhile; and as long as it is open, no other file has its number.
+      // It is not among the kept drafts, so it is not closed meanwhile; and as long as it is open, no other file has its number.
       return draft.ino !== null && (await this.#disk.calls.stat(version)).ino === draft.ino;
     } finally {
       await this.done(draft);
@@ -98,7 +98,7 @@ export class Drafts {
     await Promise.all(this.#kept.splice(0).map(async (draft) => await this.#drop(draft)));
   }
 
-  /** One that is no version any more. */
+  /** A draft that is no version any more. */
   async #free(): Promise<Draft | null> {
     const at = this.#kept.findIndex(({ version }) => version === null);
     if (at >= 0) return this.#kept.splice(at, 1)[0] ?? null;

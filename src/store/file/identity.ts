@@ -1,6 +1,6 @@
 /**
- * The file `tenure.store`: which store a directory is, and how it is kept. It is linked into place once. Whoever finds
- * a directory without it, where there should be one, has a mount that is not there, or a directory that was wiped.
+ * The file `tenure.store`: which store a directory is, and how it is kept. It is linked into place once. A directory without it,
+ * where there should be one, is a mount that is not there, or a directory that was wiped.
  */
 import { randomUUID } from 'node:crypto';
 import { readFile, statfs } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import type { Layout } from './layout.ts';
 
 export interface DirectoryIdentity {
   readonly id: string;
-  /** `versions` can compare and set, `registers` is for file systems of which that cannot be trusted. */
+  /** `versions` can compare and set, `registers` is for file systems that cannot be trusted with that. */
   readonly keeping: 'versions' | 'registers';
   readonly isSynced: boolean;
 }
@@ -30,7 +30,10 @@ const SHARED_FILE_SYSTEMS: ReadonlySet<number> = new Set([
   0x6969, 0xff534d42, 0xfe534d42, 0x517b, 0x01021997, 0x00c36400, 0x0bd00bd0, 0x01161970, 0x7461636f, 0x5346414f, 0x65735546,
 ]);
 
-/** Of which no other machine is behind, on Linux: ext, XFS, Btrfs, ZFS, F2FS, bcachefs, tmpfs, ramfs, overlay. What is in neither list is not trusted to answer soon. */
+/**
+ * File systems without another machine behind them, on Linux: ext, XFS, Btrfs, ZFS, F2FS, bcachefs, tmpfs, ramfs, overlay. A file system in neither list is not trusted
+ * to answer soon.
+ */
 const OWN_FILE_SYSTEMS: ReadonlySet<number> = new Set([
   0xef53, 0x58465342, 0x9123683e, 0x2fc12fc1, 0xf2f52010, 0xca451a4e, 0x01021994, 0x858458f6, 0x794c7630,
 ]);
@@ -46,13 +49,13 @@ export async function readIdentity(url: string, layout: Layout, disk: DurableFil
   if (names === null) throw storeUnreachable(url, new Error(`there is no directory ${layout.root}; is it mounted?`));
   const kept = await disk.namesIn(layout.keys);
   if (kept === null || kept.length === 0) return null;
-  // Somebody else may have set it up since, and used it.
+  // Another process may have set it up since, and used it.
   const since = await disk.content(layout.identity);
   if (since === null) throw corrupt(KEY, `it is gone, though ${layout.root} holds records`);
   return parse(since);
 }
 
-/** Makes the directory a store. If somebody else is first, theirs counts. */
+/** Makes the directory a store. If another process is first, its identity counts. */
 export async function createIdentity(
   url: string,
   layout: Layout,
@@ -108,7 +111,7 @@ export async function checkIdentity(url: string, layout: Layout, identity: Direc
   }
 }
 
-/** Which start of the machine this is: without syncing, a new one may have lost what was acknowledged. */
+/** Which start of the machine this is: without syncing, a restarted machine may have lost acknowledged writes. */
 export async function bootId(url: string): Promise<string> {
   try {
     return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();

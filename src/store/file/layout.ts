@@ -36,7 +36,7 @@ export class Layout {
     return join(this.keys, fileNameOf(key));
   }
 
-  /** A path that nobody else uses. */
+  /** A path that no other process uses. */
   unique(): string {
     return join(this.fresh, `${Date.now().toString(STAMP_RADIX)}-${uniqueName()}`);
   }
@@ -46,7 +46,7 @@ export function uniqueName(): string {
   return randomBytes(9).toString('hex');
 }
 
-/** The wall clock of whoever made this name in `new`, in milliseconds; null if it is none. */
+/** The wall clock of the process that made this name in `new`, in milliseconds; null if it is none. */
 export function stampOf(name: string): number | null {
   const stamp = /^([0-9a-z]+)-[0-9a-f]+$/.exec(name)?.[1];
   return stamp === undefined ? null : Number.parseInt(stamp, STAMP_RADIX);

@@ -1,6 +1,6 @@
 /**
  * A store in a directory: `file:///path`. With compare-and-set where the file system can be trusted with exclusive
- * creation (`versions.ts`), otherwise as plain registers (`registers.ts`). The directory must be there: one that is
+ * creation (`versions.ts`), otherwise as plain registers (`registers.ts`). The directory must be there: a directory that is
  * made on the fly would hide a mount that is missing.
  */
 import { join } from 'node:path';
@@ -179,13 +179,13 @@ export class FileStore implements Store {
   }
 }
 
-/** A directory that is synced loses nothing. One that is not may lose what it likes when its machine stops. */
+/** A directory that is synced loses nothing. A directory that is not may lose anything when its machine stops. */
 async function epochOf(url: string, { id, isSynced }: DirectoryIdentity): Promise<string> {
   return isSynced ? `file/${id}` : `file/${id}/${await bootId(url)}`;
 }
 
 /**
- * Deletes what writers that were killed have left. Nothing in `new` is needed by anyone but its writer, who tries again. It is
+ * Deletes files that killed writers have left. A file in `new` is needed by no process but its writer, which tries again. It is
  * renamed before it is deleted: a writer that wakes up now finds it whole, or not at all, but never half of it.
  */
 async function sweep(layout: Layout): Promise<void> {

@@ -29,7 +29,7 @@ function newMark(): Buffer {
 export interface FileVersion {
   readonly key: string;
   readonly number: number;
-  /** Its own mark, then those of the versions before, the latest first: as bytes, since every change copies them. */
+  /** Its own mark, then the marks of the versions before, the latest first: as bytes, since every change copies them. */
   readonly marks: Buffer;
   /** Null if this version says that the key was erased. */
   readonly value: Uint8Array | null;

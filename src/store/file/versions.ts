@@ -2,19 +2,19 @@
  * Registers with compare-and-set on a directory, by exclusive creation and nothing else: no lock files, no times.
  *
  * A key is the directory `keys/KEY`. In it is one directory with a name that is never used again, a *life* of the key,
- * and in that the versions `0000000000000001`, `0000000000000002` …, of which the highest counts. A version is written
+ * and in that the versions `0000000000000001`, `0000000000000002` …, the highest of which counts. A version is written
  * whole under another name and then linked into place: one of several that try the same number wins.
  *
- * - *Old versions* are deleted, lowest first, by whoever made a newer one; the highest never is, so a reader always finds one.
- * - *Holes.* Whoever was asleep since it read version 5 may link version 6 after it was made, overtaken and deleted. So
- *   who has linked looks whether a higher version exists, and asks that one's marks whether its own came before it.
+ * - *Old versions* are deleted, lowest first, by the maker of a newer version; the highest never is, so a reader always finds one.
+ * - *Holes.* A process that was asleep since it read version 5 may link version 6 after it was made, overtaken and deleted. So
+ *   a process that has linked looks whether a higher version exists, and asks that one's marks whether its own came before it.
  * - *Erasing* makes a last version that says so; nothing is ever linked above it. Then the life is moved away as a whole,
- *   and what sleepers do to it fails, because its name is gone for good. The next life is renamed into place, which
+ *   and a sleeper's calls on it fail, because its name is gone for good. The next life is renamed into place, which
  *   succeeds only where there is none.
- * - *Lowest first* is a rule to rely on: version 6 was deleted only after version 5. Who has linked 6 on top of a 5 that it made itself, and finds that
- *   very file still in its place, has filled no hole and need not look for higher ones.
- * - *What is known* need not be read again. The highest version of a life is the one it was when it was read, if it still is the highest: it was never
- *   deleted. So a read looks at the names only, and a swap on what is known is tried at once, like that of a sleeper.
+ * - *Lowest first* is a rule to rely on: version 6 was deleted only after version 5. A process that has linked 6 on top of a 5 that it made itself, and finds that
+ *   very file still in its place, has filled no hole and need not look for higher versions.
+ * - *A known version* need not be read again. The highest version of a life is the same that was read, if it still is the highest: it was never
+ *   deleted. So a read looks at the names only, and a swap on a known version is tried at once, like a sleeper's.
  */
 import { join } from 'node:path';
 import { equalValues } from '../contract.ts';
@@ -92,7 +92,7 @@ export class VersionFiles {
     }
   }
 
-  /** Keys of the directory that `wanted` picks, in no order; erased ones are left out. */
+  /** Keys of the directory that `wanted` picks, in no order; erased keys are left out. */
   async keys(wanted: (key: string) => boolean, call: Call): Promise<string[]> {
     const keys: string[] = [];
     for (const fileName of (await this.#place.disk.namesIn(this.#place.layout.keys)) ?? []) {
@@ -104,7 +104,7 @@ export class VersionFiles {
     return keys;
   }
 
-  /** The key of a directory, null if it was erased. One that is damaged is there: whoever reads it is told so. */
+  /** The key of a directory, null if it was erased. A damaged key is there: its readers are told so. */
   async #keyIn(fileName: string, told: string | null, call: Call): Promise<string | null> {
     try {
       const found = await this.#find(fileName, call);
@@ -132,7 +132,7 @@ export class VersionFiles {
       if ((await this.#append(fileName, known, next, call)) === 'landed') return true;
     } catch (error) {
       if (call.hasLeft) throw error;
-      // Nothing has happened: whoever looks first finds out why not.
+      // Nothing has happened: a swap that looks first finds out why not.
     }
     call.returned();
     return false;
@@ -181,7 +181,7 @@ export class VersionFiles {
     return this.#place.disk.isSynced || highestOf((await this.#place.disk.namesIn(life)) ?? []) === name;
   }
 
-  /** A version on top of the one that was found. */
+  /** A version on top of the version that was found. */
   async #append(fileName: string, found: Found, value: Uint8Array | null, call: Call): Promise<Try> {
     const { life, version } = found;
     const next = nextVersion(version.key, version, value);
@@ -288,7 +288,7 @@ export class VersionFiles {
     }
   }
 
-  /** Lowest first: whoever is killed here, or may not delete one, leaves no version below a hole. */
+  /** Lowest first: a process that is killed here, or may not delete a version, leaves no version below a hole. */
   async #clean(fileName: string, life: string, names: readonly string[], newest: FileVersion): Promise<void> {
     this.#know(fileName, { life, version: newest });
     for (const name of names.filter((each) => VERSION_NAME.test(each) && Number(each) < newest.number).sort()) {

@@ -65,7 +65,7 @@ export class PostgresStore implements Store {
     this.#pool = pool;
     this.#table = table;
     this.#statements = statementsFor(table);
-    // A connection that breaks while nobody asks it anything is replaced when somebody does. Without a listener it would end the process.
+    // An idle connection that breaks is replaced with the next access. Without a listener it would end the process.
     pool.on('error', () => {});
     pool.on('connect', (client) => client.on('error', () => {}));
   }
@@ -223,7 +223,7 @@ export class PostgresStore implements Store {
     return await client.query<Row>({ name, text, values: [this.#identity, ...values] });
   }
 
-  /** Does something on a connection that nobody else uses meanwhile. */
+  /** Does something on a connection that no other access uses meanwhile. */
   async #with<Answer>(call: Call, work: (client: PoolClient, epoch: string) => Promise<Answer>): Promise<Answer> {
     const client = await this.#connect();
     let isOurs = true;

@@ -1,4 +1,4 @@
-/** What a Redis server says of itself, and whether a store may be there: who it is, whom it follows, what it throws away. */
+/** What a Redis server says of itself, and whether a store may be there: its identity, the server it follows, its eviction policy. */
 import { unfit } from '../failures.ts';
 
 export interface ServerInfo {

@@ -75,7 +75,7 @@ export class RedisStore implements Store {
       this.#closed++;
       this.#turn();
     });
-    // A connection that nobody asks anything keeps no process alive; an access has a timer of its own.
+    // An idle connection keeps no process alive; an access has a timer of its own.
     redis.on('connect', () => redis.stream.unref());
     redis.on('ready', () => this.#turn());
   }
@@ -240,7 +240,7 @@ export class RedisStore implements Store {
     this.#history = history;
   }
 
-  /** Waits until the driver has a connection, or has failed to get one. It tries again by itself, for those who come later. */
+  /** Waits until the driver has a connection, or has failed to get one. The driver tries again by itself, for later callers. */
   async #ready(): Promise<void> {
     const { status } = this.#redis;
     if (status === 'end') throw storeUnreachable(this.url, this.#lastError ?? new Error('the connection has ended'));

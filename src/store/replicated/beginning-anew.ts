@@ -1,7 +1,7 @@
 /**
- * The way out for a replicated store of whose units too few can be used: most lost writes, were wiped, or cannot read a record. Nothing tells what such a store
- * had, so nothing goes on by itself: somebody says that it begins anew (rule 26). It keeps what its units still have of every register, and gets another
- * identity, which is another epoch: whoever used it holds nothing in it any more, and nobody takes anything before one observation has passed (rule 23).
+ * The way out for a replicated store with too few usable units: most lost writes, were wiped, or cannot read a record. Nothing tells what such a store
+ * had, so nothing goes on by itself: an operator says that it begins anew (rule 26). It keeps what its units still have of every register, and gets another
+ * identity, which is another epoch: its users hold nothing in it any more, and no user takes anything before one observation has passed (rule 23).
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -44,7 +44,7 @@ interface UnitContents {
   readonly damaged: readonly { readonly key: string; readonly place: string }[];
 }
 
-/** All units are there, and nobody else is named as one. The order of steps lets it be run again whenever it was interrupted. */
+/** All units are there, and no other store is named as one. The order of steps lets it be run again whenever it was interrupted. */
 export async function beginUnitsAnew(
   url: string,
   stores: readonly Store[],
@@ -57,7 +57,7 @@ export async function beginUnitsAnew(
   }
   const members = { id: randomUUID(), units: known.units, isAnew: true };
   const identities = stores.map(() => freshUnitIdentity());
-  // From here on no operation of anybody ends: what was acknowledged before is at the units, and is read below.
+  // From here on no operation of any process ends: values that were acknowledged before are at the units, and are read below.
   for (const [slot, store] of stores.entries()) {
     const mark = { identity: identities[slot] ?? 0, slot, epoch: Buffer.from(await store.epoch(access)), members: encodeMembers(members) };
     await writtenTo(store, MARK_KEY, encodeMark(mark), access);
@@ -136,7 +136,7 @@ async function contentAt(store: Store, key: string, place: string, access?: Acce
   return decodeContent(place, bytes);
 }
 
-/** Every unit gets what any of them has of a register. What nobody can read is gone from all of them. */
+/** Every unit gets what any of them has of a register. A record that cannot be read is gone from all of them. */
 async function spread(stores: readonly Store[], access?: AccessOptions): Promise<BegunAnew> {
   const all = new Map<string, RegisterContent>();
   const damagedPlaces = new Set<string>();
@@ -148,7 +148,7 @@ async function spread(stores: readonly Store[], access?: AccessOptions): Promise
       await eraseDamaged(store, key, access);
     }
   }
-  // The life of nobody: no process writes this block again.
+  // A life of no process: no process writes this block again.
   const life = freshUnitIdentity();
   for (const [place, content] of all) {
     for (const store of stores) {

@@ -1,6 +1,6 @@
 /**
  * Clears the units of a replicated store of what only growing has left: blocks of lives that are over, and registers that were erased. Offline: while it runs
- * nobody may use the store, and no write may be under way. Each unit keeps all that it had of every register, in one block.
+ * no process may use the store, and no write may be under way. Each unit keeps all that it had of every register, in one block.
  */
 import { covers, decodeContent, merged, placeOfKey, UNIT_REGISTERS, type RegisterContent } from '../../core/index.ts';
 import { TenureError } from '../../kernel/index.ts';
@@ -9,7 +9,7 @@ import type { ReplicatedStore } from './store.ts';
 import { allKeys } from './unit-link.ts';
 
 export interface UnitsCompaction {
-  /** Registers there are, erased ones included. */
+  /** The number of registers, erased registers included. */
   readonly registers: number;
   /** Registers that were erased by their users, and are gone now. */
   readonly erased: number;

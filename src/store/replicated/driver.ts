@@ -121,7 +121,7 @@ export class UnitsDriver implements UnitsStep {
       this.#wakeAt = Infinity;
       this.#step(() => this.core.wake(this));
     }, ms);
-    // Whoever waits for an answer has a timer of its own.
+    // A caller that waits for an answer has a timer of its own.
     this.#timer.unref();
   }
 }

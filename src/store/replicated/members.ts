@@ -43,7 +43,7 @@ async function readMark(store: Store, access?: AccessOptions): Promise<UnitMark 
   return bytes && decodeMark(bytes);
 }
 
-/** Throws unless these units are those that the store was set up with. */
+/** Throws unless these are the units that the store was set up with. */
 export function checkMembers(url: string, members: StoreMembers, units: readonly string[]): void {
   const theirs = members.units.map((unit) => unit.url);
   if (theirs.length === units.length && theirs.every((one, index) => one === units[index])) return;
@@ -76,7 +76,7 @@ export async function membersIn(
 
 /**
  * Names all units, before anything was written to any of them. It may be run again if it was interrupted. Where something was written, a unit
- * without its name is one that lost what it had: that is for `tenure store repair`.
+ * without its name has lost its content: that is for `tenure store repair`.
  */
 export async function setUpUnits(
   url: string,

@@ -17,7 +17,7 @@ export interface ReplicatedStoreOptions {
   /** As they are opened, and as they are shown; in the same order. */
   readonly units: readonly { readonly url: string; readonly shown: string }[];
   readonly connect: (url: string, create: 'init' | 'never') => Promise<Store>;
-  /** `init` names units that nothing was written to yet; `repair` opens also those that were wiped. */
+  /** `init` names units that nothing was written to yet; `repair` opens also wiped units. */
   readonly create: 'init' | 'never' | 'repair';
 }
 
@@ -130,7 +130,7 @@ export class ReplicatedStore implements Store {
     }
   }
 
-  /** Whoever opens it hears at once that too few units are there. */
+  /** The caller that opens it hears at once that too few units are there. */
   async #needMajority(access?: AccessOptions): Promise<void> {
     const reports = await this.unitReports(access);
     const whole = reports.filter(({ standing }) => standing === 'whole').length;
@@ -218,7 +218,7 @@ export class ReplicatedStore implements Store {
     return await this.#gate.ask(options, async () => this.#members.id);
   }
 
-  /** Units have epochs of their own: those that may have lost writes do not count. */
+  /** Units have epochs of their own: units that may have lost writes do not count. */
   async epoch(options?: AccessOptions): Promise<string> {
     return await this.#gate.ask(options, async () => `replicated/${this.#members.id}`);
   }
@@ -357,7 +357,7 @@ export class ReplicatedStore implements Store {
   }
 }
 
-/** A unit that nobody has set up was one, or this would be no store. */
+/** A unit that looks as if it was never set up was one, or this would be no store. */
 function troubleOf(standing: UnitStanding, failure: TenureError | null): string {
   if (failure === null) return IN_WORDS[standing];
   return failure.code === 'TENURE_STORE_PARAMS' ? IN_WORDS.unmarked : `(${failure.message})`;

@@ -27,7 +27,7 @@ export interface Conditions {
   readonly ifMatch?: string;
 }
 
-/** `refused`: the condition did not hold, and nothing has changed. `unknown`: nobody knows. */
+/** `refused`: the condition did not hold, and nothing has changed. `unknown`: the answer does not tell. */
 export type PutOutcome = 'done' | 'refused' | 'unknown';
 
 const LIST_PAGE = 1000;

@@ -1,9 +1,9 @@
 /**
  * A store in a bucket: `s3://bucket/space?endpoint=https://host`. An object is a register. Where the server keeps conditions on writes (`If-None-Match`, `If-Match`) it can compare and set;
- * one that takes them and ignores them is found out when the store is opened, and used as plain registers. The driver sends nothing twice.
+ * a server that takes them and ignores them is found out when the store is opened, and used as plain registers. The driver sends nothing twice.
  *
  * A conditional write that is answered with neither success nor "precondition failed" is of unknown outcome. Then the object is read again: every value that Tenure swaps in is unique, so
- * if it is there the swap has won; if anything but what was seen is there, it has lost, or was overtaken since.
+ * if it is there the swap has won; if the object is neither it nor the value that was seen, the swap has lost, or was overtaken since.
  */
 import { randomBytes } from 'node:crypto';
 import { encodeName, TenureError } from '../../kernel/index.ts';
@@ -32,7 +32,7 @@ export interface S3StoreOptions extends BucketOptions {
   readonly create?: 'adopt' | 'init' | 'never';
 }
 
-/** Objects are looked at once more after a swap whose outcome nobody told. */
+/** Objects are looked at once more after a swap of unknown outcome. */
 const RECONCILIATIONS = 3;
 
 export class S3Store implements Store {

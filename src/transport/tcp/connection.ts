@@ -1,8 +1,8 @@
 /**
- * One socket with frames on it. What is written within a turn leaves in one write; while a write is under way
- * the next one gathers, so at most two buffers exist however slowly the other side reads. What comes in is worked on
- * as the rota says, and nothing more is read while some of it waits. Who may speak and what frames mean is decided by
- * the `owner`, which changes when the handshake is done.
+ * One socket with frames on it. Frames written within a turn leave in one write; while a write is under way
+ * the next one gathers, so at most two buffers exist however slowly the other side reads. The rota decides when frames that
+ * came in are worked on, and nothing more is read while some of them wait. The `owner`, which changes when the handshake
+ * is done, decides what the other side may say and what frames mean.
  */
 import type { Socket } from 'node:net';
 import { beginFrame, ByteWriter, endFrame, FrameSplitter, writeGoodbye, type Farewell, type FrameSink } from '../../wire/index.ts';
@@ -34,7 +34,7 @@ export class Connection implements Waiting {
   readonly remote: string;
   readonly splitter: FrameSplitter;
   owner: Owner = DEAF;
-  /** In the transport's list of those to be flushed at the end of the turn. */
+  /** In the transport's list of connections to be flushed at the end of the turn. */
   dirty = false;
   /** Something came since this was last set to false. */
   heard = true;
@@ -124,7 +124,7 @@ export class Connection implements Waiting {
     const out = this.out;
     this.socket.write(Buffer.from(out.bytes.buffer, 0, out.length));
     this.socket.destroySoon();
-    // Whoever does not read cannot keep us.
+    // A peer that does not read cannot keep us.
     const timer = setTimeout(() => this.socket.destroy(), this.#lingerMs);
     timer.unref();
     this.socket.once('close', () => clearTimeout(timer));

@@ -1,6 +1,6 @@
 /**
  * Keeps trying to reach one member: looks its address up afresh, connects, greets; after a failure waits a
- * jittered, growing while. It rests while a connection is up, whoever dialled it.
+ * jittered, growing while. It rests while a connection is up, whichever side dialled it.
  */
 import { lookup } from 'node:dns';
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
@@ -66,7 +66,7 @@ export class Dialler {
     this.#begun = false;
   }
 
-  /** The connection is down. One that did not last does not shorten the wait: two sides could go on like that for ever. */
+  /** The connection is down. A connection that did not last does not shorten the wait: two sides could go on like that for ever. */
   resume(livedMs: number, refused: boolean): void {
     const { backoffMsMax, refusedMs } = this.#settings.limits;
     if (livedMs > backoffMsMax) this.#failures = 0;

@@ -81,7 +81,7 @@ abstract class Greeting implements Owner {
     this.outcome.failed(this.connection, refusal, error?.message ?? `the connection was ${why} during the handshake`);
   }
 
-  /** Ends it without a word to anybody. */
+  /** Ends it without a word to the peer or the owner. */
   abandon(): void {
     clearTimeout(this.#timer);
     this.connection.drop();

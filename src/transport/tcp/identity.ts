@@ -1,7 +1,7 @@
 /**
- * Who a process is: a key pair that it makes at its start and never shows or stores. Its incarnation is derived from the
- * public key, so nobody has to remember which key belongs to which incarnation; whoever claims one signs everything
- * that was said in the handshake, both nonces included. A second connection takes an incarnation over only if it is
+ * The identity of a process: a key pair that it makes at its start and never shows or stores. Its incarnation is derived from the
+ * public key, so no process has to remember which key belongs to which incarnation; a process that claims an incarnation signs
+ * the whole handshake, both nonces included. A second connection takes an incarnation over only if it is
  * the same process.
  */
 import { createHash, createPublicKey, generateKeyPairSync, sign, verify, type KeyObject } from 'node:crypto';
@@ -37,7 +37,7 @@ function incarnationOf(key: Uint8Array): Incarnation {
   return incarnation(Math.max(1, digest.readUIntBE(0, WORD_BYTES) * 2 ** MORE_BITS + more));
 }
 
-/** Whether the key is that of the incarnation, and its owner signed these bytes. */
+/** Whether the key is the incarnation's, and its owner signed these bytes. */
 export function isProved(who: Incarnation, key: Uint8Array, bytes: Uint8Array, signature: Uint8Array): boolean {
   if (incarnationOf(key) !== who) return false;
   try {

@@ -1,6 +1,6 @@
 /**
- * What a TCP transport is told, with every limit and its default in one place, and what makes a set of options
- * impossible. Everything wrong here is thrown at whoever wrote it, before a socket exists.
+ * The options of a TCP transport, with every limit and its default in one place, and what makes a set of options
+ * impossible. Every mistake in them is thrown at the caller, before a socket exists.
  */
 import type { Socket } from 'node:net';
 import { encodeName, TenureError, type Incarnation } from '../../kernel/index.ts';
@@ -26,7 +26,7 @@ export interface TcpLimits {
   readonly clientQueuesBytesMax: number;
   /** From a connection's beginning to the end of its handshake. */
   readonly handshakeMs: number;
-  /** Connections that have not proved who they are; beyond this the oldest is dropped. */
+  /** Connections that have not proved their identity; beyond this the oldest is dropped. */
   readonly strangersMax: number;
   readonly connectionsMax: number;
   readonly pingMs: number;

@@ -79,7 +79,7 @@ export class Peer implements Owner {
         const receivedUs = wallUs();
         const sentUs = input.u53();
         if (input.failed) break;
-        // One that pings and never reads must not fill our memory with pongs.
+        // A peer that pings and never reads must not fill our memory with pongs.
         if (connection.queuedBytes > PONG_QUEUE_MAX) return true;
         writePong(connection.out, { sentUs, receivedWallUs: receivedUs, answeredWallUs: wallUs(), answeredMonoUs: monoUs() });
         connection.flush();
@@ -168,7 +168,7 @@ export class Peer implements Owner {
   }
 }
 
-/** Above this, whoever waits for a pong is not reading anyway. */
+/** Above this, a peer that waits for a pong is not reading anyway. */
 const PONG_QUEUE_MAX = 1024 * 1024;
 
 function monoUs(): number {

@@ -30,7 +30,7 @@ export function otherVersion(remote: string, here: VersionRange, there: VersionR
   return verdict('TENURE_VERSION_MISMATCH', message, { here: ours, there: theirs });
 }
 
-/** The name of our cell is not told to whoever has proved nothing. */
+/** The name of our cell is not told to a peer that has proved nothing. */
 export function otherCell(remote: string, cell: string, hello: Hello): RefusalVerdict {
   const message = `${hello.id} at ${remote} belongs to cell ${hello.cell}, this is ${cell}: correct the cell's name or the address there`;
   return verdict('TENURE_WRONG_CELL', message, { here: cell, there: hello.cell }, {});
@@ -57,13 +57,13 @@ export function myOwnId(remote: string, hello: Hello): RefusalVerdict {
   return verdict('TENURE_DUPLICATE_MEMBER', message, { id: hello.id });
 }
 
-/** Whoever takes an incarnation over could release its leases. */
+/** A process that takes an incarnation over could release its leases. */
 export function otherKey(remote: string, { id, incarnation }: Hello | Welcome): RefusalVerdict {
   const message = `${id} at ${remote} claims an incarnation whose key it does not have: find out which process that is, and stop it`;
   return verdict('TENURE_WRONG_KEY', message, { id, incarnation: String(incarnation) });
 }
 
-/** Whoever speaks for another's incarnation could release its leases. */
+/** A client that speaks for another's incarnation could release its leases. */
 export function othersIncarnation(info: PeerInfo, member: string): RefusalVerdict {
   const message = `client ${info.id} claims the incarnation of member ${member}: every process draws an incarnation of its own at its start`;
   return verdict('TENURE_DUPLICATE_MEMBER', message, { id: info.id, incarnation: String(info.incarnation) });

@@ -1,6 +1,6 @@
 /**
- * Whose frames are worked on when. In one turn of the event loop a connection has its share of frames worked on; what it has sent
- * beyond that waits, unread, until every other connection has had its turn. So one that floods slows down itself and nobody else.
+ * Which connection's frames are worked on when. In one turn of the event loop a connection has its share of frames worked on; further
+ * frames wait, unread, until every other connection has had its turn. So a connection that floods slows down itself and no other.
  */
 
 /** Of all connections that have more to say than their share: a few milliseconds of work, and enough to make writes of a good size. */
@@ -37,7 +37,7 @@ export class Rota {
     setImmediate(this.#end);
   }
 
-  /** The connection goes on in the next turn, behind those that waited before. */
+  /** The connection goes on in the next turn, behind connections that waited before. */
   wait(connection: Waiting): void {
     this.#waiting.push(connection);
     this.begin();

@@ -1,7 +1,7 @@
 /**
- * The transport over TCP: a member listens and dials the other members, a client dials all members. Here is who
- * is connected, by number, and what happens when connections of one peer meet. Of a pair of members the one
- * with the lower number decides: while it is greeting, what the other dialled is redundant. Apart from that, the
+ * The transport over TCP: a member listens and dials the other members, a client dials all members. Here are the
+ * connected peers, by number, and what happens when connections of one peer meet. Of a pair of members the one
+ * with the lower number decides: while it is greeting, a connection that the other dialled is redundant. Apart from that, the
  * newest connection that has proved itself stays, because a peer with a good connection does not dial.
  *
  * No socket or timer keeps the process alive; only `close` does, for as long as it takes.
@@ -22,7 +22,7 @@ import { Rota } from './rota.ts';
 
 export class TcpTransport implements Transport {
   readonly #settings: TcpSettings;
-  /** By number; a member has no peer at its own. Those that are members no more stay until their connections end. */
+  /** By number; a member has no peer at its own. Removed members stay until their connections end. */
   readonly #members = new Map<number, Peer>();
   /** By id: only of members. */
   readonly #diallers = new Map<string, Dialler>();
@@ -194,7 +194,7 @@ export class TcpTransport implements Transport {
       else resolve();
     });
     if (this.#sockets.size > 0) {
-      // Whoever waits for the end of this must live to see it.
+      // The caller that waits for the end of this must live to see it.
       for (const socket of this.#sockets) socket.ref();
       await new Promise<void>((resolve) => (this.#emptied = resolve));
     }
@@ -296,7 +296,7 @@ export class TcpTransport implements Transport {
     this.#handlers?.up(peer.number, info);
   }
 
-  // ── Who the members are ────────────────────────────────────────────────────────────────────────────
+  // ── Members ────────────────────────────────────────────────────────────────────────────────────────
 
   regroup({ members, viewBytes }: Company): void {
     const settings = this.#settings;
@@ -324,7 +324,7 @@ export class TcpTransport implements Transport {
       other.part('closing', 'replaced', null);
     }
     if (!this.#members.has(number)) this.#members.set(number, new Peer(nodeId(number), id, this.#peerEvents));
-    // A member that is none yet waits to be dialled: nobody else knows of it.
+    // A member that is none yet waits to be dialled: no other process knows of it.
     if (this.#diallers.has(id) || this.#isWaiting) return;
     const dialler = this.#dialler(member);
     this.#diallers.set(id, dialler);

@@ -1,7 +1,7 @@
 /**
  * The acceptor: a vote per name, given to one live lease at a time (rule 2), counted on this node's own
- * monotonic clock, forgotten when it ends. It also keeps the queue of those who wait. Of an earlier life it
- * knows what its ledger kept, if it has one; when it may vote at all is for its voting state to say (rule 4).
+ * monotonic clock, forgotten when it ends. It also keeps the queue of waiters. Of an earlier life it
+ * knows what its ledger kept, if it has one; its voting state says when it may vote at all (rule 4).
  */
 import { invariant, monoUs, NO_BALLOT, type BallotTime, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
@@ -252,7 +252,7 @@ export class Acceptor {
     this.#horizon.observe(message.ballot, step);
     const hash = this.#names.hash(message.name, message.nameStart, message.nameEnd);
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd, hash);
-    // What is beyond belief ends what its owner has here, and leaves nothing behind: above such a floor nobody would get a vote again.
+    // A ballot beyond belief ends its owner's leases here, and leaves nothing behind: above such a floor no proposer would get a vote again.
     const isBelieved = !this.#horizon.isBeyond(message.ballot, step);
     const isExclusive = id >= 0 && this.#leases.has(id) && this.#votes.isReleasable(id, message);
     if (isExclusive) {
@@ -280,7 +280,7 @@ export class Acceptor {
     if (!this.#gate.refusesView(from, message, step) && !this.voting.isSilent(from, step)) this.#pages.send(from, message, step);
   }
 
-  // ── Those who wait ─────────────────────────────────────────────────────────────────────────────────
+  // ── Waiters ────────────────────────────────────────────────────────────────────────────────────────
 
   wait(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     if (!this.believes(message, step)) return;
@@ -365,7 +365,7 @@ export class Acceptor {
     const endsAt = this.#votes.endOf(id);
     const expiresAt = this.#times.expiry(message, step);
     invariant(message.ballot > this.#leases.ballot(id) || !this.#rules.refuseOwnLower, 'a vote was extended by a ballot below its own');
-    // One that was read back counts from here on: nobody knows whether it should have been there before.
+    // A vote that was read back counts from here on: the disk does not tell whether the vote was live before.
     const isAnew = this.#leases.token(id) !== message.token || this.#telling.isReadBack(id);
     if (isAnew) this.#changes.began(hash, step.monoUs);
     const isOther = this.#votes.extend(id, message, this.#rules.neverShorten ? Math.max(endsAt, expiresAt) : expiresAt);
@@ -489,7 +489,7 @@ export class Acceptor {
     this.#given++;
     if (!this.#handOvers.isIdle) this.#handOvers.voted(this.#moded.side.nameOf(id), message, step);
     if (change === 'new') this.#scheduleSweep(step);
-    // Where nobody asks for bundles, none has to be looked up.
+    // Where no holder asks for bundles, none has to be looked up.
     const isAlone = (message.flags & BUNDLE) === 0 && this.#bundles.isEmpty;
     message.bundle = isAlone ? 0 : this.bulk.settle(from, id, change, message, step);
     const told = message.bundle === 0 ? flags : flags | BUNDLE;

@@ -1,7 +1,7 @@
 /**
- * Who may say what to a node of the quorum engine. Whoever asks, asks in the name of its own incarnation; only
- * members answer; and only members, and whoever knows their secret, end a silence early. Whether an answer was
- * asked for is judged by the role that would count it.
+ * What each sender may say to a node of the quorum engine. A process asks in the name of its own incarnation; only
+ * members answer; only members, and processes that know their secret, end a silence early. The role that would count
+ * an answer judges whether the answer was asked for.
  */
 import type { Incarnation } from '../../../kernel/index.ts';
 import type { Sender } from '../../contract.ts';
@@ -27,7 +27,7 @@ export class Admission {
     if (this.#rules.asksInOwnName && message.owner !== this.#nameOf(sender)) return false;
     // A life that was noted cannot be taken back: only the member itself has a say in it.
     if (message.kind === NOTE || message.kind === VIEW_TOLD) return isMember;
-    // Whoever makes views is trusted with the cell. Others may ask who does, and neither stand in that line nor drive up its ballots.
+    // View initiators are trusted with the cell. Other processes may ask which process makes views, but neither wait for that lease nor drive up its ballots.
     if (!isMember && !sender.isAdmin && isViewName(message)) return ONLY_ASKS.includes(message.kind);
     return isMember || sender.isAdmin || !isForMembers(message);
   }

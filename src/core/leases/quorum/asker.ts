@@ -1,7 +1,7 @@
 /**
- * Exact questions: who holds this? The voters of a name are asked, and what they tell is timed by the asker. At most one
+ * Exact questions: which process holds this name? The asker asks the name's voters and times their answers. At most one
  * lease can have a quorum of votes at one instant, so a quorum that had the same vote when the question began names the
- * only possible holder; and if nobody could have had one, that is certain too.
+ * only possible holder; if no lease could have had a quorum, that is certain too.
  */
 import { encodeName, monoAfter, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
@@ -60,7 +60,7 @@ export class Asker {
     this.#out.sendTo(voters, step);
   }
 
-  /** Others vote on what is asked about: they are asked instead, and what was told so far is no word about now. */
+  /** The name has other voters now: ask these instead. Earlier answers say nothing about now. */
   viewChanged(step: QuorumStep): void {
     for (const [number, question] of this.#questions) {
       question.voters = this.#out.votersOf(question.name);

@@ -49,7 +49,7 @@ export class BulkVotes {
     this.#ground = ground;
   }
 
-  /** A vote was given: whether it is in a bundle from here on, and in which. One that is not asked to be in one leaves it. */
+  /** A vote was given: says which bundle it is in from here on, if any. A vote that its proposal does not ask to bundle leaves its bundle. */
   settle(from: NodeId, number: number, change: VoteChange, message: QuorumMessage, step: QuorumStep): number {
     const { votes, side, bundles, times } = this.#ground;
     const joins = (message.flags & BUNDLE) !== 0 && (message.flags & RENEWS) !== 0 && !isViewName(message);
@@ -95,7 +95,7 @@ export class BulkVotes {
     watchers.relayBundle(bundle.owner, message.termUs, step);
   }
 
-  /** Its votes were given for this very term: one that is read back after a restart lasts no longer. */
+  /** The votes of a bundle were given for this very term: a bundle that is read back after a restart lasts no longer. */
   #renewable({ owner, bundle: number, termUs }: QuorumMessage, step: QuorumStep): VoteBundle | undefined {
     const { bundles, rules, views, times } = this.#ground;
     const found = bundles.find(owner, number) ?? (rules.bulkByNumber ? undefined : bundles.findByTerm(owner, termUs));
@@ -158,7 +158,7 @@ export class BulkVotes {
     return -1;
   }
 
-  /** Somebody waits for the name: holders that renew each lease by itself hear of it with the next vote. */
+  /** A waiter stands in line for the name. Holders that renew each lease by itself hear of it with the next vote. */
   tellWanted({ name, nameStart, nameEnd }: QuorumMessage, step: QuorumStep): void {
     const { names, votes, side } = this.#ground;
     const id = names.find(name, nameStart, nameEnd);

@@ -29,7 +29,7 @@ export class BundleEntries {
   }
 }
 
-/** Shows what was written so; what makes no sense ends it. */
+/** Shows the encoded entries in order; stops at the first malformed entry. */
 export function readBundleEntries(
   bytes: Uint8Array,
   start: number,

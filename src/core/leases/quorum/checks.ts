@@ -19,7 +19,7 @@ export class Checks {
     this.#rules = rules;
   }
 
-  /** The longest term of the view. What was allowed before stays so: it is asked for as short as the view has it. */
+  /** The longest term of the view. Terms that were allowed before stay allowed: they are asked for as short as the view has it. */
   allow(maxTermUs: number): void {
     this.#maxTermUs = Math.max(this.#maxTermUs, maxTermUs);
   }

@@ -11,11 +11,11 @@ import type { View } from '../views.ts';
 export interface QuorumConfig {
   /** Stable 32-bit hashes of the members' ids, in the order of their node numbers. */
   readonly memberKeys: readonly number[];
-  /** The view that whoever starts this node knows of; the first one, of all these members, unless told otherwise. */
+  /** The view that the caller knows of at the start of this node; the first view, of all these members, unless told otherwise. */
   readonly view?: View | undefined;
-  /** False: nobody has stored that view; the next start of this node may know of none. */
+  /** False: that view is not stored; the next start of this node may know of none. */
   readonly isViewStored?: boolean | undefined;
-  /** Members have numbers below this, whichever there are; those of `memberKeys` unless told otherwise. */
+  /** Members have numbers below this, whichever there are; the numbers of `memberKeys` unless told otherwise. */
   readonly memberNumbers?: number | undefined;
   /** Where a view is stored that a member adopts: on its own disk if it has one, unless told otherwise; or by its caller. */
   readonly viewsKeptBy?: 'disk' | 'caller' | undefined;
@@ -34,7 +34,7 @@ export interface QuorumConfig {
   readonly hashKey?: HashKey | undefined;
   /** What a member keeps for its clients. */
   readonly limits?: MemberLimits | undefined;
-  /** How a started member takes the place of its earlier life. Without it, whoever starts members sees to it that there is one process of each. */
+  /** How a started member takes the place of its earlier life. Without it, the operator ensures that there is one process per member. */
   readonly succession?: SuccessionMode;
   /** Places for votes that a member makes known on its disk at first; twice as many whenever they do not suffice. */
   readonly placesMin?: number;

@@ -1,6 +1,6 @@
 /**
  * Hand-over as a member sees it: votes that their holders offer, and proposals that are parked until such a vote goes. A parked proposal is a message
- * that comes later: no vote, and in nobody's way. A holder's renewal takes its offer back (docs/research/divergence/quorum.md#hand-over).
+ * that comes later: no vote, and in no proposer's way. A holder's renewal takes its offer back (docs/research/divergence/quorum.md#hand-over).
  */
 import { monoAfter, monoUs, NEVER, NOBODY, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
@@ -74,7 +74,7 @@ export class HandOvers {
     this.#timing = timing;
   }
 
-  /** OFFER: the heir is invited, and the holder told of what is parked already, or that nobody is here. */
+  /** OFFER: invites the heir, and tells the holder which proposal is parked already, or that there is no waiter here. */
   offer(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const { waiting, moded } = this.#ground;
     const id = this.#names.find(message.name, message.nameStart, message.nameEnd);
@@ -151,7 +151,7 @@ export class HandOvers {
     const isGiven = (message.flags & HAS_LEASE) !== 0;
     const heir = { owner: message.holder, lease: message.holderLease };
     if (named) {
-      // What was parked is void.
+      // Parked proposals of this lease are void.
       remove(named.parked, (parked) => isSame(parked.message, message) && parked.message.ballot <= message.ballot);
       remove(named.offers, (offer) => isSame(offer, message));
     }
@@ -172,7 +172,7 @@ export class HandOvers {
     }
   }
 
-  /** Decides what is in nobody's way any more, and forgets what has waited for long enough. */
+  /** Decides proposals that no vote is in the way of any more, and forgets proposals that have waited for long enough. */
   #settle(id: number, step: QuorumStep): void {
     const named = this.#open.get(id);
     if (!named) return;

@@ -83,7 +83,7 @@ export class HeldRows {
     return this.table.termMs(id) * 1000;
   }
 
-  /** By which the voters of its name are found. Where everyone votes on everything, the name is not read. */
+  /** By which the voters of its name are found. Where every member votes on every name, the name is not read. */
   placement(id: number): number {
     const { out, keys } = this.#ground;
     return out.electorate.isPlain ? 0 : keys.placementOf(id);
@@ -112,7 +112,7 @@ export class HeldRows {
     out.sendFor(keys.modeOf(id), this.voters(id), step);
   }
 
-  /** Passed on by the members to those who watch. A release is told before it is proposed (P6). */
+  /** Members pass it on to watchers. A release is told before it is proposed (P6). */
   tellLearners(id: number, remainingUs: number, flags: number, step: QuorumStep): void {
     // Of what is in a bundle they hear with the bundle from here on.
     const message = this.compose(LEARN, id, this.table.bundled(id) === 0 ? flags : flags | BUNDLE);

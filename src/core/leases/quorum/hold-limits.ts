@@ -1,4 +1,4 @@
-/** How long leases may be held at most, of those that have such a limit: no deadline passes it, on either clock. */
+/** The longest hold of each lease that has such a limit: no deadline passes it, on either clock. */
 import { NumberMap, type MonoUs, type WallUs } from '../../../kernel/index.ts';
 
 export interface HoldLimit {

@@ -149,11 +149,11 @@ export class Holder implements BulkHolder {
     const id = this.#rows.find(lease, name);
     if (id < 0 || this.#rows.is(id, LEAVING)) step.emit({ kind: 'renewal-failed', lease });
     else if (this.#rows.is(id, CHANGING)) return;
-    // One that is under way is joined: beginning anew with each call would never let one end.
+    // Join a renewal that is under way: beginning anew with each call would never let a renewal end.
     else if (!this.renewals.isAsking(lease)) this.renewals.start(id, termUs, true, step);
   }
 
-  /** One that is under way is let end, and the next carries it: proclaiming again and again must not keep renewals from ending. */
+  /** A renewal under way runs to its end and the next carries the metadata: frequent proclaims must not keep renewals from ending. */
   proclaim({ lease, name, meta, number }: Proclaim, step: QuorumStep): void {
     const id = this.#rows.find(lease, name);
     if (id < 0 || this.#rows.is(id, LEAVING)) {
@@ -211,7 +211,7 @@ export class Holder implements BulkHolder {
     this.#rows.clear(id, CHANGING);
     this.#beginRelease(id, name, 0, step, to);
     step.emit({ kind: 'handed-over', lease, to: to.owner });
-    // Learners hear of the heir from the heir: nobody is told that it is free in between.
+    // Learners hear of the heir from the heir: they are not told that it is free in between.
     if (this.#out.rules.handedStopsFirst) this.#stop(id, step);
     this.#releases.send(lease, step);
     return true;
@@ -234,7 +234,7 @@ export class Holder implements BulkHolder {
     this.#releases.begin(begun, step);
   }
 
-  /** The holder is bound by the earlier end before anybody hears of it, and renews no more (P5). */
+  /** The holder is bound by the earlier end before any other process hears of it, and renews no more (P5). */
   #endLater(id: number, inUs: number, step: QuorumStep): void {
     const holds = this.#holds;
     const lease = holds.lease(id);
@@ -289,7 +289,7 @@ export class Holder implements BulkHolder {
 
   // ── In bulk ────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Somebody waits for it; told once between two rounds. */
+  /** A waiter stands in line for it; the holder is told once between two rounds. */
   wanted(lease: number, name: Uint8Array, step: QuorumStep): void {
     const id = this.#rows.find(lease, name);
     if (id < 0 || this.#rows.is(id, WAS_WANTED)) return;
@@ -348,7 +348,7 @@ export class Holder implements BulkHolder {
     if (givesBack && !leavesVotes) this.#out.release(voters, lease, name, ballot, QUIET, step, mode);
   }
 
-  /** The time has come as of which it was given back. */
+  /** The lease was given back as of this instant. */
   #leave(id: number, step: QuorumStep): void {
     const lease = this.#holds.lease(id);
     if (this.#rows.is(id, IS_WATCHED)) this.#rows.tellLearners(id, 0, LET_GO, step);

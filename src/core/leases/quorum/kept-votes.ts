@@ -1,4 +1,4 @@
-/** Votes as a member's disk has them: what is written of each, and what is made of those that are read back. */
+/** Votes as a member's disk has them: the record of each vote, and the vote made from a record that is read back. */
 import type { BallotTime } from '../../../kernel/index.ts';
 import type { NameTable } from '../../tables/index.ts';
 import type { Horizon } from '../horizon.ts';
@@ -67,7 +67,7 @@ export class KeptVotes implements Pick<LedgerView, 'voteOf' | 'restoreVote' | 'r
   setFloors(step: QuorumStep): void {
     const { horizon, floors, rules } = this.#ground;
     if (!rules.tokenAboveFloor) return;
-    // Whoever is refused for being below must be told what to go above.
+    // A proposer that is refused for a low ballot must be told which ballot to go above.
     horizon.observe(horizon.own(step), step);
     floors.raiseAll(horizon.highest);
   }

@@ -1,5 +1,5 @@
 /**
- * The learner: what this node was told of who holds what. Hints only: a learner that must be sure asks a
+ * The learner: the holders that this node was told of. Hints only: a learner that must be sure asks a
  * quorum. Rows are as small as an acceptor's and go away when the lease they tell of has run out.
  */
 import {
@@ -46,9 +46,9 @@ export class Learner {
   readonly #names: NameTable;
   readonly #known: LearnTable;
   readonly #owners: OwnerTable;
-  /** What holders say of themselves, of those that do. */
+  /** Metadata of the holders that publish any. */
   readonly #published = new Map<number, { readonly ballot: BallotTime; readonly meta: Uint8Array }>();
-  /** Until when what owners have in bundles lasts, of those that have. */
+  /** Until when the bundles of an owner last, by owner; only owners with bundles. */
   readonly #bundles = new Map<number, MonoUs>();
   readonly #watched = new WatchedPrefixes();
   #refreshAt: MonoUs = NEVER;
@@ -135,7 +135,7 @@ export class Learner {
     // Several members pass the same word on, and late: only what is newer is news.
     if (token < knownToken) return;
     if ((message.flags & LET_GO) !== 0) {
-      // Others may hold it, too: that is over when nobody has told of it for a term.
+      // Other readers may hold it, too: that is over when no holder has told of it for a term.
       if (message.mode !== EXCLUSIVE) return;
       if (!knows || token !== knownToken || this.#known.until(found) === LET_GO_ALREADY) return;
       this.#known.setUntil(found, LET_GO_ALREADY);
@@ -155,7 +155,7 @@ export class Learner {
     );
   }
 
-  /** What a question found out. It is kept only of names that are watched: who watches is to hear of its end as well. */
+  /** The result of a question. Only results for watched names are kept: watchers must hear of the end as well. */
   found(name: Uint8Array, holder: HolderHint, { ballot, meta, inBundle }: ToldVote, step: QuorumStep): void {
     if (!this.#watched.hasPrefixOf(name, 0, name.length)) return;
     const id = this.#names.find(name, 0, name.length);

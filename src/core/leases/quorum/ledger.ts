@@ -62,11 +62,12 @@ export type LedgerNews = 'loaded' | 'settled' | 'failed' | 'ahead' | null;
 const HEAD = 0;
 const FLOOR = 1;
 const FIRST_VOTE = 2;
-/** Beyond this, proposals are left unanswered: whoever made them tries again. */
+/** Beyond this, proposals are left unanswered: their proposers try again. */
 const ANSWERS_MAX = 65_536;
 /**
- * How far ahead of the wall clock floors are written, as a part of the silence: one write for so much time. Who restarts begins there, and who has
- * lost its disk only at its wall clock when its silence is over, so this is what wall clocks must agree better by. It does not grow with each restart.
+ * How far ahead of the wall clock floors are written, as a part of the silence: one write for so much time. A member that restarts begins at its
+ * floor, a member that lost its disk only at its wall clock after its silence: wall clocks must agree better by this much. It does not grow with each
+ * restart.
  */
 const FLOOR_AHEAD = 0.1;
 const FLOOR_FAR_AHEAD = 10;
@@ -206,7 +207,7 @@ export class Ledger implements Places<HeldAnswer, QuorumStep> {
     this.#spans.delete(from);
   }
 
-  /** The vote for this name is over. Nobody waits for this: a vote that comes back by mistake only takes longer to end. */
+  /** The vote for this name is over. No answer waits for this: a vote that comes back by mistake only takes longer to end. */
   drop(id: number, step: QuorumStep): void {
     const place = this.#places.get(id);
     if (place === undefined) return;

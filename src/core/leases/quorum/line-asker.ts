@@ -1,4 +1,4 @@
-/** Questions about a line: who waits for a name? Its voters are asked, and what a quorum of them tells is put together in the order of tickets. A hint: lines change. */
+/** Questions about a line: which requests wait for a name? The asker merges the answers of a quorum of the name's voters in ticket order. A hint: lines change. */
 import { encodeName, monoAfter, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import { DueHeap } from '../../tables/index.ts';

@@ -1,4 +1,4 @@
-/** A line as its acceptors tell it: the first of those who wait, in order, as bytes that fit what a message may say of itself. */
+/** A line as its acceptors tell it: the first waiters, in order, as bytes that fit the metadata of a message. */
 import { ballotTime, type BallotTime, type Incarnation } from '../../../kernel/index.ts';
 import { META_BYTES_MAX } from '../limits.ts';
 import type { WantedMode } from './modes.ts';
@@ -7,7 +7,6 @@ const WAITER_BYTES = 32;
 /** The others wait all the same. */
 export const WAITERS_TOLD_MAX: number = Math.floor(META_BYTES_MAX / WAITER_BYTES);
 
-/** One that waits. */
 export interface ToldWaiter {
   readonly owner: Incarnation;
   readonly lease: number;

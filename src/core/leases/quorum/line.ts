@@ -1,4 +1,4 @@
-/** Who of a line may go: first come, first served among all modes. Readers in a row go together, and no reader passes a waiting writer. */
+/** Which waiters of a line may go: first come, first served among all modes. Readers in a row go together, and no reader passes a waiting writer. */
 import { EXCLUSIVE, type WantedMode } from './modes.ts';
 
 /** What of a name is taken at one acceptor by live votes of others. */
@@ -10,7 +10,7 @@ export interface Taken {
   freeSlots(slots: number): number;
 }
 
-/** Those who may go already and have not gone yet: whoever stands behind them must fit beside them. */
+/** Waiters that may go already and have not gone yet: a waiter behind them must fit beside them. */
 export class Books {
   #writers = 0;
   #readers = 0;

@@ -167,7 +167,7 @@ export class Lister {
     if (asked.names.has(text)) return;
     asked.names.add(text);
     if ((message.flags & HAS_LEASE) === 0) {
-      // There is a vote, and nothing that is known of it: for all we know it may be for a lease that nobody else tells of.
+      // There is a vote, and nothing is known of it: it may be for a lease that no other member tells of.
       asked.isQuiet = false;
       return;
     }
@@ -183,7 +183,7 @@ export class Lister {
     return !rules.atOneInstant || wasSo(message, since, step, timing.rateErrorPpm);
   }
 
-  /** Whether for every name a quorum of its voters is among those who told all they have. */
+  /** Whether, for every name, a quorum of its voters has told all it has. */
   #isEnough({ asked }: Listing, isTold: (one: Asked) => boolean): boolean {
     return this.#out.electorate.canMiss(asked.filter((one) => !isTold(one)).map(({ member }) => member));
   }
@@ -211,7 +211,7 @@ export class Lister {
     return findingOfSides(electorate.sidesOf(this.#out.placementOf(name)), answerOf, isSameVote(rules));
   }
 
-  /** What was told to last less long than the list took may have been renewed since: it stays. */
+  /** A vote told with less time left than the list took may have been renewed since: it stays. */
   #lease(name: Uint8Array, { votes, certain }: HolderFinding<ToldVote>, step: QuorumStep): ListedName | null {
     const newest = newestOf(votes, true);
     if (!newest) return null;

@@ -12,14 +12,17 @@ export const PREPARE = 1;
 export const PROMISED = 2;
 /** From a proposer to acceptors: vote for me. Carries name, lease, ballot, token, term, metadata. */
 export const PROPOSE = 3;
-/** A vote. Carries lease, ballot, clock, and whether somebody watches the name. */
+/** A vote. Carries lease, ballot, clock, and whether the name has a watcher. */
 export const ACCEPTED = 4;
 /** A refusal of PREPARE or PROPOSE, or of WAIT or WATCH, with its reason. A refusal is never a vote. */
 export const REFUSED = 5;
 /** From a holder, or a proposer whose attempt failed: forget my vote if its ballot is at most this one; with LATER, when so much has passed (as term). */
 export const RELEASE = 6;
 export const RELEASED = 7;
-/** Who holds this? Carries name, lease (the number of the question). The answer tells the ballot of the vote: the newest metadata counts; and since when it is as it tells. */
+/**
+ * A question: which process holds this? Carries name, lease (the number of the question). The answer tells the ballot of the vote (the newest metadata counts), and since when
+ * the answer has been true.
+ */
 export const QUERY = 8;
 export const ANSWER = 9;
 /** Queue me. Carries name, lease, ballot (the ticket). */
@@ -40,11 +43,11 @@ export const LIST = 16;
 export const LISTED = 17;
 /** The end of a page. Carries how many were on it, as token where the next begins (0 when it was the last), and since when no vote under the prefix has run out. */
 export const PAGED = 18;
-/** From anyone to members: who are you, and how do you stand? Carries the number of the question. */
+/** From any node to members: your life, and your standing? Carries the number of the question. */
 export const STATUS = 19;
 /** Carries the member's incarnation (as token), how long it will be silent, and what keeps it from a bootstrap (as reason). */
 export const STATUS_TOLD = 20;
-/** From whoever bootstraps: will you end your silence with these lives of the members (as metadata), and no others? */
+/** From a bootstrap to members: will you end your silence with these lives of the members (as metadata), and no others? */
 export const BIND = 21;
 export const BOUND = 22;
 /** All are bound: end your silence. */
@@ -59,13 +62,13 @@ export const NOTED = 27;
 /** From a member: this is the view I am in. Carries it as metadata. */
 export const VIEW_TOLD = 33;
 
-/** From a holder to its voters: I would hand it over. Carries as page which offer of its it is, and whom it is for unless that is whoever stands first. */
+/** From a holder to its voters: I would hand it over. Carries the number of the offer (as page), and the heir unless the head of the line is meant. */
 export const OFFER = 28;
 /** From an acceptor to the waiter that a lease is offered to: propose, and say that your proposal may wait. Carries the mode that comes free. */
 export const INVITE = 29;
-/** From an acceptor to the holder that offers: this proposal of the heir waits for your release. Of nobody, if nobody is here to have it. */
+/** From an acceptor to the holder that offers: this proposal of the heir waits for your release. Without an heir, if there is no waiter here. */
 export const READY = 30;
-/** Who waits for this? Carries name, lease (the number of the question). */
+/** A question: which requests wait for this? Carries name, lease (the number of the question). */
 export const LINE = 31;
 /** How many wait, and as metadata the first of them. */
 export const LINE_TOLD = 32;
@@ -80,9 +83,9 @@ export const NO_BUNDLE = 36;
 export const UNFOLD = 37;
 /** As metadata some of what is in the bundle, and as token where the next begin; 0 when these were the last. */
 export const UNFOLDED = 38;
-/** To those who watch: whoever holds leases in bundles has renewed one. Carries the holder, and for how long. */
+/** To watchers: a holder has renewed one of its bundles. Carries the holder, and for how long. */
 export const BUNDLE_LEARNED = 39;
-/** From an acceptor to the holder of a lease in a bundle: somebody waits for it. Carries name and lease. */
+/** From an acceptor to the holder of a lease in a bundle: a waiter stands in line for it. Carries name and lease. */
 export const WANTED_TOLD = 40;
 const LAST_KIND = WANTED_TOLD;
 
@@ -127,7 +130,7 @@ export const RENEWS = 1;
 export const WATCHED = 2;
 export const HAS_LEASE = 4;
 export const LET_GO = 8;
-/** Of a release, and of a waiter that was told where it stands: nobody waits for the answer. */
+/** Of a release, and of a waiter that was told where it stands: the sender does not wait for the answer. */
 export const QUIET = 16;
 /** Of a refusal: it answers a PREPARE, not the PROPOSE of the same ballot. */
 export const FOR_PREPARE = 32;
@@ -137,7 +140,7 @@ export const MODED = 2;
 export const PARK = 64;
 /** Of a WAIT: it holds the name as a reader, and waits to have it alone. */
 export const UPGRADES = 1;
-/** Of a vote: somebody waits for what it is for. */
+/** Of a vote: a waiter stands in line for the name. */
 export const WANTED = 1;
 /** Of a release: its holder goes on for a term that comes with it. */
 export const LATER = 1;
@@ -145,7 +148,7 @@ export const LATER = 1;
 export const VIEWED = 16;
 /** Of a renewal: the vote may join a bundle; what its asker knows the lease by comes at the end. Of a vote: it has, and which. Of a word to learners: its holder renews it in one. */
 export const BUNDLE = 32;
-/** Of a vote that is told to whoever asks: it was read back from a disk, and not renewed since. Its lease may have been given back before. */
+/** Of a vote in an answer: it was read back from a disk, and not renewed since. Its lease may have been given back before. */
 export const READ_BACK = 128;
 
 const NO_SLOTS = new Uint8Array(0);
@@ -183,7 +186,7 @@ export class QuorumMessage extends NamedMessage {
   /** With `count`, what is in a bundle. */
   sumLow = 0;
   sumHigh = 0;
-  /** How high ballots are, as the acceptor tells: whoever reads it goes above. With LOW the floor of the name, with AHEAD the acceptor's wall clock. */
+  /** How high ballots are, as the acceptor tells: a proposer goes above it. With LOW the floor of the name, with AHEAD the acceptor's wall clock. */
   clock: BallotTime = ballotTime(0);
 
   setView({ epoch, id }: { readonly epoch: number; readonly id: number }): void {
@@ -214,7 +217,7 @@ export function isCounted({ kind }: QuorumMessage): boolean {
   return kind === ACCEPTED || kind === PROMISED || kind === ANSWER || kind === LISTED || kind === PAGED || kind === RENEWED;
 }
 
-/** Whether only members, and whoever knows their secret, may send it. */
+/** Whether only members, and processes that know their secret, may send it. */
 export function isForMembers({ kind }: QuorumMessage): boolean {
   return kind === BIND || kind === GO;
 }

@@ -12,7 +12,7 @@ import { HAS_LEASE, OFFER, type QuorumMessage } from './messages.ts';
 import { EXCLUSIVE } from './modes.ts';
 import type { Heir, QuorumOutbox } from './outbox.ts';
 
-/** An offer is sent again once, when half of its time is over: what was lost the first time may be all that was missing. */
+/** An offer is sent again once, when half of its time is over: perhaps only messages of the first sending were lost. */
 const SENDINGS = 2;
 /** Of the time that is left to a lease: the rest is for renewals. */
 const OFFERED_PART = 1 / 2;
@@ -45,7 +45,7 @@ interface Offer {
   sendings: number;
   until: MonoUs;
   readonly ready: ReadyHeir[];
-  /** Voters at which nobody waits. */
+  /** Voters without a waiter. */
   readonly without: VoterSet;
 }
 
@@ -77,10 +77,10 @@ export class Offers {
 
   begin({ lease, name, to, waitUs }: HandOver, step: QuorumStep): void {
     const holds = this.#holds;
-    // One that is under way goes on: its end is told to both.
+    // An offer under way goes on: its end is told to both callers.
     if (this.#open.has(lease)) return;
     const known = this.#out.votersOf(name).filter((voter) => !this.#out.isPlain(voter));
-    // What has to rest is nobody's for a while.
+    // A lease that has to rest has no holder for a while.
     if (holds.quarantineUsOf(lease, name) > 0) this.#tellFailure(lease, 'rests', step);
     else if (known.length < this.#quorumOf(name)) this.#tellFailure(lease, 'old-version', step);
     else if (!holds.beginOffer(lease, name, step)) this.#tellFailure(lease, 'not-held', step);
@@ -111,7 +111,7 @@ export class Offers {
     return this.#out.electorate.quorumFor(this.#out.placementOf(name));
   }
 
-  /** READY: the heir's proposal waits there, or nobody does. */
+  /** READY: the heir's proposal waits there, or the voter has no waiter. */
   ready(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const offer = this.#open.get(message.lease);
     if (!offer || offer.number !== message.page || !offer.voters.includes(from)) return;

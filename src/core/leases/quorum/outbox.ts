@@ -1,4 +1,4 @@
-/** What the asking side of a node shares: who it is, who votes, its ballots, and one record to send with. */
+/** State that the asking roles of a node share: its identity, its voters, its ballots, and one record to send with. */
 import { BallotClock, hashName, NO_BALLOT, VoterSet, type BallotTime, type Incarnation, type NodeId } from '../../../kernel/index.ts';
 import type { Roster } from '../roster.ts';
 import type { QuorumStep } from './config.ts';
@@ -12,7 +12,7 @@ import { ViewElectorate } from './view-electorate.ts';
 
 const NO_NAME = new Uint8Array(0);
 
-/** Whom a lease is handed to: the request that waits, and the ballot of its proposal. */
+/** The heir of a hand-over: the waiting request, and the ballot of its proposal. */
 export type Heir = {
   readonly owner: Incarnation;
   readonly lease: number;
@@ -133,7 +133,7 @@ export class QuorumOutbox {
     return message;
   }
 
-  /** The record, made ready for a message about a bundle, which is of no one name. */
+  /** The record, made ready for a message about a bundle, which has no single name. */
   composeBulk(kind: number): QuorumMessage {
     const message = this.compose(kind, 0, NO_NAME);
     message.token = 0;
@@ -164,7 +164,7 @@ export class QuorumOutbox {
     for (const voter of voters) if (!this.isPlain(voter)) step.send(voter, message);
   }
 
-  /** To the heir, whose proposal waits at the voters. Those that know of no heirs are told that it is free. */
+  /** To the heir, whose proposal waits at the voters. Voters that know of no heirs are told that it is free. */
   releaseTo(
     voters: readonly NodeId[],
     { lease, name, mode, ballot, to }: { lease: number; name: Uint8Array; mode: number; ballot: BallotTime; to: Heir },

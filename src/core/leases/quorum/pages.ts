@@ -12,7 +12,7 @@ import { HAS_LEASE, LISTED, PAGED, QuorumMessage } from './messages.ts';
 export interface RowView {
   /** Fills in the live lease of the name, with its ballot and metadata, and since when it is so; HAS_LEASE is not set if there is none. */
   describe(id: number, hash: number, into: QuorumMessage, step: QuorumStep): void;
-  /** How long no vote under the prefix has run out, of those that have no row any more. */
+  /** How long no vote under the prefix has run out, among votes whose rows are gone. */
   quietUs(prefix: QuorumMessage, step: QuorumStep): number;
   toldClock(step: QuorumStep): QuorumMessage['clock'];
 }
@@ -34,7 +34,7 @@ export class Pages {
   readonly #sign: PageGround['sign'];
   readonly #leasesMax: number;
   readonly #reply = new QuorumMessage();
-  /** The last sending: each has a number of its own, also those of one instant, and of a later life mostly a higher one. */
+  /** The number of the last sending: each has a number of its own, also within one instant, and in a later life mostly a higher one. */
   sending = 0;
 
   constructor({ names, rows, sign, leasesMax }: PageGround) {

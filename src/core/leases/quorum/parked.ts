@@ -24,7 +24,7 @@ export interface ParkedSnapshot {
 export class ParkedProposal {
   readonly from: NodeId;
   readonly until: MonoUs;
-  /** As it is decided: like one that never waited. */
+  /** The message as it is decided: like a proposal that never waited. */
   readonly message: QuorumMessage;
 
   constructor(from: NodeId, message: QuorumMessage, until: MonoUs) {

@@ -1,5 +1,5 @@
 /**
- * Promises of one acceptor: whom it will hear next on a name. They are about contention, not about
+ * Promises of one acceptor: which proposer it will hear next on a name. They are about contention, not about
  * safety (rule 2 is), so each ends by itself, with the attempt it was made to.
  */
 import { compareBallots, monoAfter, type BallotTime, type Incarnation, type MonoUs, type SpanUs } from '../../../kernel/index.ts';
@@ -46,7 +46,7 @@ export class Promises {
     return promise !== null && compareBallots(message.ballot, message.owner, promise.ballot, promise.owner) < 0;
   }
 
-  /** Somebody else, whatever the ballot. */
+  /** Whether a live promise is another process's, whatever the ballot. */
   isToAnother(id: number, message: QuorumMessage, step: QuorumStep): boolean {
     const promise = this.#live(id, step);
     return promise !== null && promise.owner !== message.owner;

@@ -35,7 +35,7 @@ export class Publications {
     return published?.proclaim ?? 0;
   }
 
-  /** Puts it into a word to learners, if the voters were told. What was not sent to them yet is no news. */
+  /** Puts the metadata into a word to learners, if voters have it. Metadata that was not sent to voters yet is no news. */
   fillNews(lease: number, message: QuorumMessage): void {
     const published = this.#byLease.get(lease);
     if (published === undefined || published.ballot === NO_BALLOT) return;

@@ -20,7 +20,7 @@ export interface Head {
   readonly settled: boolean;
   /** The number of the life that did; 0 if lives had none then. */
   readonly life: number;
-  /** The view that it is in, as bytes; none while the cell is in the one that it was set up with. */
+  /** The member's view, as bytes; empty while the cell is in the view that it was set up with. */
   readonly view: readonly number[];
 }
 
@@ -38,7 +38,7 @@ export interface VoteRecord {
   readonly meta: Uint8Array;
 }
 
-/** Heads of format 1 have no number of a life, and only those of format 3 have a view at their end. */
+/** Heads of format 1 have no number of a life, and only heads of format 3 have a view at their end. */
 const FORMAT = 2;
 const FORMAT_OF_VIEWS = 3;
 const HASH_BYTES = 4;
@@ -66,7 +66,7 @@ export function decodeHead(bytes: Uint8Array): Head | null {
   return { silenceUs, keepsVotes: keepsVotes === 1, since: since as Incarnation, places, settled: settled === 1, life, view };
 }
 
-/** Where a member keeps its head, and the view in it: whoever starts the member reads it first, because its number may be of that view. */
+/** Where a member keeps its head, and the view in it: the caller reads it before it starts the member, because the member's number may be of that view. */
 export const HEAD_KEY = 'head';
 
 export function viewInHead(bytes: Uint8Array): View | null {

@@ -101,7 +101,7 @@ export class Releaser {
     return this.#out.electorate.isQuorum(answered, this.#out.placementOf(name));
   }
 
-  /** Others vote on it from here on; those that did so far may still have its votes. */
+  /** Other members vote on it from here on; the earlier voters may still have its votes. */
   viewChanged(): void {
     for (const releasing of this.#open.values())
       releasing.voters = [...new Set([...releasing.voters, ...this.#out.votersOf(releasing.name)])];
@@ -121,7 +121,7 @@ export class Releaser {
       return;
     }
     const { voters, answered, lease, name, mode, ballot, to, freeAt } = releasing;
-    // The first time nobody has answered, and mostly there is no second.
+    // The first time no voter has answered, and mostly there is no second.
     const unheard = answered.size === 0 ? voters : voters.filter((voter) => !answered.has(voter));
     if (step.monoUs < freeAt) this.#out.releaseLater(unheard, { lease, name, mode, ballot, afterUs: freeAt - step.monoUs }, step);
     else if (to) this.#out.releaseTo(unheard, { lease, name, mode, ballot, to }, step);

@@ -1,7 +1,7 @@
 /**
  * Questions to every member: how it stands, and the bootstrap of a brand-new cell. A bootstrap asks all members
  * how they stand; if all are silent it binds them to the lives they have now; when all are bound it lets them
- * go. Whoever is bound ends its silence with these lives and no others, so that a member that has voted since
+ * go. A bound member ends its silence with these lives and no others, so that a member that has voted since
  * and was started again can take part in no other bootstrap that any of the rest is part of.
  */
 import { monoAfter, monoUs, NEVER, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
@@ -18,7 +18,7 @@ interface Call {
   /** What is being asked now: STATUS, BIND or GO. */
   asks: number;
   readonly members: readonly NodeId[];
-  /** Who has answered that, and what; in the order of the members. */
+  /** Each member's answer, in the order of the members; null if it has not answered. */
   readonly told: (MemberStanding | null)[];
   lives: readonly Incarnation[];
   readonly until: MonoUs;
@@ -88,7 +88,7 @@ export class RollCall {
     this.#ask(number, call, step);
   }
 
-  /** Asks those who have not answered. */
+  /** Asks the members that have not answered. */
   #ask(number: number, call: Call, step: QuorumStep): void {
     const message = this.#out.compose(call.asks, number, NO_NAME);
     if (call.asks !== STATUS) message.setMeta(encodeLives(call.lives));

@@ -9,9 +9,9 @@ export interface QuorumRules {
   readonly keepLiveLease: boolean;
   /** Rule 3: an owner is an incarnation, not a node. */
   readonly ownerIsIncarnation: boolean;
-  /** Rule 3: whoever asks, asks in the name of its own incarnation. */
+  /** Rule 3: a process asks in the name of its own incarnation. */
   readonly asksInOwnName: boolean;
-  /** Answers are heard from members only, and counted only from those that were asked. */
+  /** Answers are heard from members only, and counted only from members that were asked. */
   readonly answersFromAsked: boolean;
   /** Rule 3: two handles of one process are two owners. */
   readonly handlesApart: boolean;
@@ -83,11 +83,11 @@ export interface QuorumRules {
   readonly keptAsLong: boolean;
   /** Rule 18, with a disk: the floor under tokens is read back. */
   readonly floorKept: boolean;
-  /** Rule 18, with a disk: the floor stays near the wall clock, which is where those begin who have lost theirs. */
+  /** Rule 18, with a disk: the floor stays near the wall clock, where members begin that have lost their disks. */
   readonly floorNearClock: boolean;
   /** Bootstrap: a silence ends early only for the life that was asked. */
   readonly bootstrapNamesLives: boolean;
-  /** Queues: who may wait and is refused stands in line. */
+  /** Queues: a proposer that may wait and is refused stands in line. */
   readonly queues: boolean;
   /** Queues: a free lease is the first one's in line. */
   readonly turns: boolean;
@@ -95,7 +95,7 @@ export interface QuorumRules {
   readonly ticketAfterQuorum: boolean;
   /** Section 6: retries are jittered. */
   readonly jitter: boolean;
-  /** Ends: who gives back as of a later time stops by then. */
+  /** Ends: a holder that gives back as of a later time stops by then. */
   readonly laterBounded: boolean;
   /** Ends: a vote that is given back as of a later time outlasts its holder, whose clock may be slower. */
   readonly laterStretched: boolean;
@@ -117,7 +117,7 @@ export interface QuorumRules {
   readonly upgradeFromStart: boolean;
   /** Modes: an upgraded lease has a new token. */
   readonly upgradeNewToken: boolean;
-  /** Modes: a writer that becomes a reader is one before anybody hears of it. */
+  /** Modes: a writer that becomes a reader is a reader before any other process hears of it. */
   readonly downgradeAtOnce: boolean;
   /** Modes: readers come above the token of a writer that has become a reader. */
   readonly downgradeRaisesFloor: boolean;
@@ -169,9 +169,9 @@ export interface QuorumRules {
   readonly sealAfterSilence: boolean;
   /** Views: a member that goes to another view keeps its votes. */
   readonly rowsStay: boolean;
-  /** Views: a member that has voted for whoever makes views takes them from nobody else. */
+  /** Views: a member that has voted for a view initiator takes views from no other process. */
   readonly gossipYields: boolean;
-  /** Views: tokens of a view are above those of the view before. */
+  /** Views: tokens of a view are above the tokens of the view before. */
   readonly viewFloor: boolean;
   /** Views: a silence is as long as the terms of the view ask for that the member is in by now. */
   readonly silenceOfView: boolean;

@@ -47,7 +47,7 @@ export class SideVotes {
   readonly #bundles: VoteBundles;
   readonly #rows = new Map<number, SideVote[]>();
   readonly #byNumber: NumberMap<SideVote>;
-  /** A name may have thousands: whoever renews one is not to wait for a look at all. */
+  /** A name may have thousands of votes: the renewal of one must not look at all. */
   readonly #byLease = new Map<string, SideVote>();
   #next = FIRST_NUMBER;
 
@@ -95,7 +95,7 @@ export class SideVotes {
     return this.has(id) ? this.#byLease.get(leaseKey({ id, owner, lease })) : undefined;
   }
 
-  /** Those that have ended. */
+  /** Votes that have ended. */
   ended(id: number, now: number): readonly SideVote[] {
     let ended: SideVote[] | null = null;
     for (const row of this.of(id)) if (endOf(row) <= now) (ended ??= []).push(row);

@@ -23,7 +23,7 @@ export interface ToldVote {
   readonly inBundle: boolean;
 }
 
-/** When a question began, on both clocks of whoever asks. */
+/** When a question began, on both clocks of the asker. */
 export interface QuestionStart {
   readonly monoUs: MonoUs;
   readonly wallUs: WallUs;
@@ -35,8 +35,8 @@ export function isSameVote({ atOneInstant }: QuorumRules): (a: ToldVote, b: Told
 }
 
 /**
- * Whether what a voter tells was so when the question began: the last `steadyUs` of its clock cover all the time since. The clock that stands still
- * while a machine sleeps must not make that shorter, and neither must the one that may be set: the longer counts (rule 12).
+ * Whether a voter's answer was true when the question began: the last `steadyUs` of its clock cover all the time since. The clock that stands still
+ * while a machine sleeps must not make that shorter, and neither must the clock that may be set: the longer span counts (rule 12).
  */
 export function wasSo({ flags, steadyUs }: QuorumMessage, since: QuestionStart, now: QuestionStart, rateErrorPpm: number): boolean {
   if ((flags & READ_BACK) !== 0) return false;

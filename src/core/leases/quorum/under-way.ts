@@ -5,7 +5,7 @@ import type { ReleasingSnapshot } from './releaser.ts';
 export interface Renewal {
   readonly lease: number;
   readonly id: number;
-  /** Views may have shorter ones than were asked for. */
+  /** The term; a view may shorten the requested one. */
   termUs: number;
   /** The newest proclaim it carries. */
   proclaim: number;
@@ -13,7 +13,7 @@ export interface Renewal {
   readonly extends: boolean;
   /** The mode that its caller is told of when it is done; null if it is not to be told. */
   becomes: number | null;
-  /** Its voters have said that somebody waits. */
+  /** Its voters have told of a waiter. */
   isWanted: boolean;
   ballot: BallotTime;
   /** What its next ballot must be above, besides its own: a voter that does not have the lease has gone as high for its name. */

@@ -1,5 +1,5 @@
 /**
- * Who votes in a view, and what a quorum is in it: most of the name's voters, and in a joint view most of those of either side. Every
+ * The voters of a view, and its quorums: most of the name's voters, and in a joint view most voters of either side. Every
  * count of votes asks here. While there is one side, that costs a comparison.
  */
 import type { NodeId, VoterSet } from '../../../kernel/index.ts';
@@ -34,7 +34,7 @@ export class ViewElectorate {
   readonly #old: Side | null;
   readonly #all: readonly NodeId[];
   readonly #oldCounts: boolean;
-  /** Everyone votes on everything, and there is one side: names need not be looked at. */
+  /** Every member votes on every name, and there is one side: names need not be looked at. */
   readonly isPlain: boolean;
 
   constructor(view: View, { jointBoth }: Pick<QuorumRules, 'jointBoth'>) {

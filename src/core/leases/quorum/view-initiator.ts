@@ -1,7 +1,7 @@
 /**
- * Whoever changes a cell: takes the lease of views, makes one view after the other until the cell is as it should be, and tells what it
- * waits for. It is no part of a core but its caller, so it can die anywhere: the next one, of whatever process, finishes a joint view that it
- * finds before it makes one of its own. A joint view is never undone.
+ * The view initiator changes a cell: it takes the lease of views, makes one view after the other until the cell is as it should be, and tells
+ * what it waits for. It is no part of a core but its caller, so it can die anywhere: the next initiator, of whatever process, finishes a
+ * joint view that it finds before it makes one of its own. A joint view is never undone.
  */
 import { invariant, monoUs, NEVER, type BallotTime, type MonoUs } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
@@ -90,7 +90,7 @@ export class ViewInitiator {
   #askAt: MonoUs = NEVER;
   /** It holds the lease in the view that it is at work on. */
   #isConfirmed = false;
-  /** Somebody else had begun what it finishes. */
+  /** Another initiator had begun the change that this one finishes. */
   #isFound = false;
   #state: InitiatorState = { kind: 'lease' };
   #wakeAt: MonoUs = NEVER;
@@ -164,7 +164,7 @@ export class ViewInitiator {
     else this.#goOn(now);
   }
 
-  /** Somebody else has made a higher view, or the node went back: what it holds is of another one. It lets go, and begins again there. */
+  /** Another initiator has made a higher view, or the node went back: the held lease is of another view. It lets go, and begins again there. */
   #followed(view: View, now: MonoUs): void {
     if (this.#token === 0 || this.#state.kind === 'done' || compareViews(view, this.#view) === 0) return;
     this.#letGo(now);
@@ -214,14 +214,14 @@ export class ViewInitiator {
       return;
     }
     if (view.old === null) this.#changeTo(next, view, now);
-    // Somebody else made it, and there may be another of its epoch with an id in between: it goes on as one of this lease, above both.
+    // Another initiator made this view, and there may be a view of the same epoch with an id in between: this lease makes it again, above both.
     else {
       this.#isFound = true;
       this.#make(view, view.epoch, now);
     }
   }
 
-  /** Not before so many vote in this view that the next has quorums without those that are new in it, which are silent at first. */
+  /** Not before so many vote in this view that the next has quorums without its new members, which are silent at first. */
   #changeTo(next: ViewConfig, view: View, now: MonoUs): void {
     const { viewsPaced, jointFirst } = this.#rules;
     const missing = view.cur.members.flatMap(({ number }) => (this.#stored.has(number) ? [] : [number]));
@@ -258,13 +258,16 @@ export class ViewInitiator {
     this.#make({ cur: isUndone ? old : view.cur, old: null, floor: this.#floorOf(old) }, view.epoch + 1, now);
   }
 
-  /** This one or one of a later epoch. Another of its epoch is another view: who starts in that one is not in this. */
+  /**
+   * Whether the member has stored this view or one of a later epoch. Another view of the same epoch does not count: a member that starts in
+   * that view is not in this one.
+   */
   #hasStored(member: number, { epoch, id }: View): boolean {
     const stored = this.#stored.get(member);
     return stored !== undefined && (stored.epoch > epoch || (stored.epoch === epoch && stored.id === id));
   }
 
-  /** The highest ballot that members told who have stored the view. */
+  /** The highest ballot told by the members that have stored the view. */
   #floorOf({ members }: ViewConfig): BallotTime {
     const told = members.flatMap(({ number }) => {
       const stored = this.#stored.get(number);
@@ -273,7 +276,7 @@ export class ViewInitiator {
     return (this.#rules.viewFloor ? Math.max(0, ...told) : 0) as BallotTime;
   }
 
-  /** Its id is the token of the lease of views: of two views of one epoch the higher is that of the later holder, whatever their clocks say. */
+  /** Its id is the token of the lease of views: of two views of one epoch the higher is the later holder's, whatever their clocks say. */
   #make({ cur, old, floor }: Pick<View, 'cur' | 'old' | 'floor'>, epoch: number, now: MonoUs): void {
     const host = this.#host;
     const isMoved = host.view.isMoved || !haveSameMembers(cur, host.view.cur);
@@ -310,7 +313,7 @@ export class ViewInitiator {
   giveUp(): void {
     if (this.#state.kind === 'done' || this.#lease === 0) return;
     if (this.#token === 0) this.#host.command({ kind: 'cancel', lease: this.#lease });
-    // Also if it has not heard yet that it holds the lease: nobody else would ever give that back.
+    // Also if it has not heard yet that it holds the lease: no other process would ever give that back.
     this.#end();
   }
 
@@ -320,7 +323,7 @@ export class ViewInitiator {
     this.#host.command({ kind: 'release', lease: this.#lease, name: VIEW_NAME });
   }
 
-  /** All that it remembers. One that is built anew for the same target goes on from there. */
+  /** All that it remembers. An initiator that is built anew for the same target goes on from there. */
   snapshot(): Snapshot {
     const memory: InitiatorMemory = {
       lease: this.#lease,
@@ -356,7 +359,7 @@ export class ViewInitiator {
   }
 }
 
-/** It stands in line for as long as it takes; whoever runs it gives up. */
+/** It stands in line for as long as it takes; the caller gives up. */
 const WAIT_US = 86_400_000_000;
 
 function bytesOf(view: View): Uint8Array {
@@ -367,7 +370,7 @@ function bytesOf(view: View): Uint8Array {
 
 /**
  * The next step on the way: one member more, fewer or another; or one voter of a name more or fewer; or other terms. Where all members vote on all
- * names and are to go on doing so, their number and that of voters change together. Null if there is none.
+ * names and are to go on doing so, the numbers of members and of voters change together. Null if there is none.
  */
 export function nextConfig(from: ViewConfig, to: ViewConfig): ViewConfig | null {
   const added = to.members.find(({ number }) => !isIn(from, number));

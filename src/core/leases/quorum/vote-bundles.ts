@@ -1,6 +1,6 @@
 /**
- * The bundles of one acceptor: votes for leases of one holder and one term that are renewed together. While a bundle lives, nobody but its holder
- * takes votes out of it; once it has run out it is never renewed again. Numbers are of this life only: a later one has others
+ * The bundles of one acceptor: votes for leases of one holder and one term that are renewed together. While a bundle lives, no process but its
+ * holder takes votes out of it; once it has run out it is never renewed again. Numbers are of this life only: a later life has others
  * (docs/research/divergence/quorum.md#bundles).
  */
 import { NumberMap, type Incarnation, type NodeId } from '../../../kernel/index.ts';
@@ -56,7 +56,7 @@ export class VoteBundles {
     return this.#list[index] as VoteBundle;
   }
 
-  /** One that may be renewed, unless it has run out. */
+  /** The owner's bundle of this number, which may be renewed unless it has run out. */
   find(owner: Incarnation, number: number): VoteBundle | undefined {
     const bundle = number === 0 ? undefined : this.#byNumber.get(number);
     return bundle?.owner === owner ? bundle : undefined;
@@ -115,7 +115,7 @@ export class VoteBundles {
     if (own.length === 0) this.#byOwner.delete(bundle.owner);
   }
 
-  /** Those that have votes, by number: a retired one, too, because its votes are where they are until they go. */
+  /** Bundles that have votes, by number: retired bundles, too, because their votes are where they are until they go. */
   snapshot(): Snapshot {
     const bundles = this.#list.filter((bundle) => bundle !== undefined).sort((a, b) => a.number - b.number);
     return [
@@ -142,7 +142,7 @@ export class VoteBundles {
     }
   }
 
-  /** For those who restore votes. */
+  /** For the restoring of votes. */
   numbered(number: number): VoteBundle | undefined {
     return this.#list.find((bundle) => bundle?.number === number);
   }

@@ -1,4 +1,4 @@
-/** What an acceptor tells of its votes to whoever is refused, asks, or lists; and since when each has been so. */
+/** An acceptor's reports of its votes, in refusals, answers and lists; and since when each has been so. */
 import { NO_BALLOT, type BallotTime } from '../../../kernel/index.ts';
 import type { NameTable } from '../../tables/index.ts';
 import type { Changes } from './changes.ts';
@@ -81,7 +81,7 @@ export class VoteReports implements RowView {
     this.describe(names.find(name, nameStart, nameEnd, hash), hash, reply, step);
   }
 
-  /** All there is to know of the live lease, for those who ask. */
+  /** All there is to know of the live lease, for an answer. */
   describe(id: number, hash: number, reply: QuorumMessage, step: QuorumStep): void {
     const { votes, changes, side } = this.#ground;
     const { leases } = votes;
@@ -107,13 +107,13 @@ export class VoteReports implements RowView {
     reply.steadyUs = this.#agoUs(since, step);
   }
 
-  /** The votes of this life are above where it began. One that its disk had kept may be there by mistake: that it was given back need not have reached the disk. */
+  /** The votes of this life are above where it began. A vote that the disk had kept may be there by mistake: its release need not have reached the disk. */
   isReadBack(id: number): boolean {
     const { votes, floors } = this.#ground;
     return votes.leases.ballot(id) <= floors.base;
   }
 
-  /** How long no vote under the prefix has run out, of those whose rows are gone. */
+  /** How long no vote under the prefix has run out, among votes whose rows are gone. */
   quietUs({ name, nameStart, nameEnd }: QuorumMessage, step: QuorumStep): number {
     return this.#agoUs(this.#ground.changes.ranOutUnder(name, nameStart, nameEnd), step);
   }

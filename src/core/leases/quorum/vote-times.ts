@@ -12,7 +12,7 @@ export class VoteTimes {
   #lastPpm = -1;
   #lastSpanUs = 0;
 
-  /** The rate error is that of the view. */
+  /** The rate error is the view's. */
   constructor(rules: QuorumRules, rateErrorPpm: () => number) {
     this.#rules = rules;
     this.#rateErrorPpm = rateErrorPpm;

@@ -1,4 +1,4 @@
-/** The votes of one acceptor as rows: who has the vote for a name, until when, and what the holder says of itself. What they mean is the acceptor's. */
+/** The votes of one acceptor as rows: for each name the lease that has the vote, until when, and the holder's metadata. The acceptor decides what they mean. */
 import { equalBytes, type BallotTime, type Incarnation } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import { LeaseTable, OwnerTable, type NameTable } from '../../tables/index.ts';
@@ -75,7 +75,7 @@ export class Votes {
     return { lease: this.leases.lease(id), token: this.leases.token(id), mode: EXCLUSIVE };
   }
 
-  /** Whether its number is that of the message's lease. */
+  /** Whether its number is the number of the message's lease. */
   isOf(id: number, { lease }: QuorumMessage): boolean {
     const number = this.leases.lease(id);
     return this.#rules.wholeNumbers ? number === lease : number >>> 0 === lease >>> 0;
@@ -115,7 +115,7 @@ export class Votes {
     if (sign < 0) this.#owners.release(index);
   }
 
-  /** A row for the name; what was there goes. */
+  /** A row for the name; it replaces an earlier row. */
   put(id: number, owner: Incarnation, lease: number, ballot: number, token: number, expiresAt: number): void {
     const index = this.#owners.indexOf(owner);
     this.#owners.retain(index);
@@ -127,7 +127,7 @@ export class Votes {
   /** The row's lease, anew. True if it is for another try of its holder, or says something else of it. */
   extend(id: number, message: QuorumMessage, expiresAt: number): boolean {
     const { leases } = this;
-    // Renewals bring the token of the try that won. The releases of those before it may still be under way.
+    // Renewals bring the token of the try that won. The releases of earlier tries may still be under way.
     const isOtherTry = leases.token(id) !== message.token;
     if (isOtherTry || leases.lease(id) !== message.lease) {
       this.leave(id);

@@ -1,5 +1,5 @@
 /**
- * What an acceptor refuses before it looks at a name: ballots that nobody believes, questions of another view than it is in, and
+ * What an acceptor refuses before it looks at a name: ballots beyond belief, questions of another view than it is in, and
  * everything while it is silent.
  */
 import type { NodeId } from '../../../kernel/index.ts';
@@ -40,7 +40,7 @@ export class VotingGate {
     return true;
   }
 
-  /** It votes only in the very view it is in. Whoever makes views brings the next one along. */
+  /** The member votes only in the very view it is in. A view initiator's proposal brings the next view along. */
   refusesView(from: NodeId, message: QuorumMessage, step: QuorumStep): boolean {
     const { views, rules, answers } = this.#ground;
     if (views.isIn(message)) return false;

@@ -44,7 +44,7 @@ interface VotingGround {
   readonly timing: Timing;
   readonly rules: QuorumRules;
   readonly ledger: Ledger | null;
-  /** Null where whoever starts members sees to it that there is one process of each. */
+  /** Null where the operator ensures that there is one process per member. */
   readonly succession: Succession | null;
 }
 
@@ -68,7 +68,7 @@ export class VotingState {
   /** From when on its silence runs, and how long one has to be. */
   #silentFrom: MonoUs = monoUs(0);
   #silenceUs: number;
-  /** Its clock was off: it votes for nobody until then. */
+  /** Its clock was off: it gives no vote until then. */
   #hushedUntil: MonoUs = monoUs(-Infinity);
 
   /** `ended` is called once, before the first vote. */
@@ -205,7 +205,7 @@ export class VotingState {
     const lives = decodeLives(message);
     if (message.kind === BIND) return this.#bind(lives);
     const bar = this.#go(lives, step);
-    // It is done when it votes; whoever asks will ask again.
+    // The bootstrap is done when this member votes; the asker will ask again.
     return bar === null && this.#phase === 'settling' ? 'wait' : bar;
   }
 
@@ -250,7 +250,10 @@ export class VotingState {
     this.#succession.begin(this.#boot.restarted, this.#ledger?.keptLife ?? 0, step);
   }
 
-  /** One more has noted this life, or a moment has passed. The silence runs from when the last of those did that could be reached: until then it may have voted with the older one. */
+  /**
+   * One more member has noted this life, or a moment has passed. The silence runs from when the last reachable member noted it: until then that member may have voted with the older
+   * life.
+   */
   noted(step: QuorumStep): void {
     if (this.#phase === 'silent' && this.#rules.silenceFromNote && this.#owedUs > 0) this.#keepSilent(step.monoUs, step);
     if (this.#phase !== 'noting' || !this.#isNoted(step)) return;
@@ -262,7 +265,7 @@ export class VotingState {
     if (this.#phase === 'silent' && !this.#isNoted(step)) this.#phase = 'noting';
   }
 
-  /** Another process of this member has this life, or a later one. One that has not voted yet goes above it. */
+  /** Another process of this member has this life, or a later one. A process that has not voted yet goes above it. */
   outbid(step: QuorumStep): void {
     const succession = this.#succession;
     if (!succession || this.#phase === 'failed' || this.#phase === 'outlived') return;

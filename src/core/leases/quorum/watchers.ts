@@ -1,4 +1,4 @@
-/** What a member tells those who watch: the words of holders, passed on; and that there is no room for one more. */
+/** Words of a member to watchers: it passes on the words of holders, and says when there is no room for one more watcher. */
 import type { HashKey, Incarnation, NodeId, SpanUs } from '../../../kernel/index.ts';
 import { Audience, type WatchSnapshot } from '../audience.ts';
 import type { QuorumStep } from './config.ts';
@@ -23,7 +23,7 @@ export class Watchers {
     return this.#audience.isWatched(name, nameStart, nameEnd);
   }
 
-  /** Passes a holder's word on to all who watch the name. */
+  /** Passes a holder's word on to all watchers of the name. */
   relay(message: QuorumMessage, step: QuorumStep): void {
     const { name, nameStart, nameEnd } = message;
     const word = this.#word;

@@ -94,7 +94,7 @@ export class RoundAcceptor {
     return this.#isSilent ? Math.max(0, this.#silentUntil - mono) : 0;
   }
 
-  /** Rule 4: silence after every start, by monotonic time, to everyone. */
+  /** Rule 4: silence after every start, by monotonic time, to every node. */
   start(restarted: boolean, step: RoundStep): void {
     if (restarted && this.#rules.restartSilence) this.keepSilent(step);
     else step.emit({ kind: 'ready', restored: 0 });
@@ -221,7 +221,7 @@ export class RoundAcceptor {
 
   // ── Rows ───────────────────────────────────────────────────────────────────────────────────────────
 
-  /** One whose lease ended while it rested is forgotten now, if the sweep has not come by: what it answers is no matter of when that does. */
+  /** A row whose lease ended while it rested is forgotten now, if the sweep has not come by: answers must not depend on when the sweep runs. */
   #rowOf(message: RoundMessage, step: RoundStep): Row {
     const row = this.#rows.of(message);
     if (row.value === null || row.lookAt !== NEVER || row.untilMono > step.monoUs) return row;
@@ -245,9 +245,9 @@ export class RoundAcceptor {
   }
 
   /**
-   * Rule 18: new grants are above every token that was seen. One that ended here and is renewed elsewhere is no new grant, nor is a
-   * renewal that comes here for the first time: what other names have raised the floor to is nothing to it. What was given back does
-   * not come back, also not by a helper.
+   * Rule 18: new grants are above every token that was seen. A lease that ended here and is renewed elsewhere is no new grant, nor is a
+   * renewal that comes here for the first time: the floor that other names have raised does not apply to it. A lease that was given back
+   * does not come back, also not by a helper.
    */
   #isLow(row: Row, { flags, owner }: RoundMessage, { holder, holderLease, token }: LeaseValue): boolean {
     if (token === row.token && holder === row.endedBy && holderLease === row.endedLease) return false;
@@ -359,7 +359,7 @@ export class RoundAcceptor {
     else this.#lookAt(row, this.#lookAgain(row, step));
   }
 
-  /** Where votes end by a wall clock, nobody knows on the monotonic one when that is. */
+  /** Where votes end by a wall clock, the monotonic clock does not tell when that is. */
   #lookAgain(row: Row, step: RoundStep): MonoUs {
     return row.untilMono > step.monoUs ? row.untilMono : monoAfter(step.monoUs, this.#timing.pollUs);
   }
@@ -396,7 +396,7 @@ export class RoundAcceptor {
     if (row !== null && reason === NACK_LOW) answer.above = ballotTime(Math.max(this.#floor, row.token));
     answer.flags |= flags;
     step.send(from, answer);
-    // Who only asked, and got nothing, leaves nothing behind.
+    // A refused round leaves no row behind.
     if (row !== null) this.#lookAt(row, monoUs(Math.max(row.promisedUntil, row.untilMono, step.monoUs)));
   }
 

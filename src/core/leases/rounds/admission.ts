@@ -1,7 +1,7 @@
 /**
- * Who may say what to a node of Flease or PaxosLease. Whoever asks or teaches does so in the name of its own
- * incarnation; only members answer and pass on. Flease lets anyone write back the lease of another that it read, so a
- * liar can make such a lease last longer and say something else of its holder; it cannot end it.
+ * What each sender may say to a node of Flease or PaxosLease. A process asks and teaches in the name of its own
+ * incarnation; only members answer and pass on. Flease lets any process write back another's lease that it read, so a
+ * liar can make such a lease last longer and change its metadata; it cannot end it.
  */
 import type { Incarnation } from '../../../kernel/index.ts';
 import type { Sender } from '../../contract.ts';
@@ -13,7 +13,7 @@ export class RoundAdmission {
   readonly #helps: boolean;
   readonly #rules: RoundRules;
 
-  /** `helps`: whoever reads the lease of another writes it back (Flease). */
+  /** `helps`: a process that reads another's lease writes it back (Flease). */
   constructor(members: number, helps: boolean, rules: RoundRules) {
     this.#members = members;
     this.#helps = helps;

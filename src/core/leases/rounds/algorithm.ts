@@ -12,7 +12,7 @@ import type { RoundRules } from './rules.ts';
 import type { RoundTiming } from './timing.ts';
 
 export type Judgement =
-  /** Nobody has it, or we do: write our own lease. */
+  /** It is free, or we have it: write our own lease. */
   | { readonly kind: 'take' }
   /** Another has it. Flease writes it back, so that it is as sure as a grant. */
   | { readonly kind: 'help'; readonly value: LeaseValue }
@@ -39,7 +39,7 @@ export interface Algorithm {
   readonly teaches: boolean;
 }
 
-/** The lease written with the highest ballot, as its owner wrote it last, and the latest end anyone has of it: a helper may have written older ones. */
+/** The lease written with the highest ballot, as its owner wrote it last, and the latest end that any voter has of it: a helper may have written older values. */
 export function newestValue(told: readonly ReadAnswer[], compare: BallotOrder): LeaseValue | null {
   let best: ReadAnswer | null = null;
   for (const one of told) {

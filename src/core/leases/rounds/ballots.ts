@@ -1,6 +1,6 @@
 /**
  * Ballots from the clock (F6). A ballot is a bucket of time, a number drawn once for the bucket and one that counts, then
- * the incarnation: within a bucket nobody is favoured for a fast clock nor for asking often, and the order is total.
+ * the incarnation: within a bucket neither a fast clock nor frequent asking favours a process, and the order is total.
  * PaxosLease's are plain hybrid time. One asker's ballots rise strictly, so that no two of its attempts share one.
  */
 import {
@@ -21,7 +21,7 @@ import { BUCKET_US_MIN, type RoundTiming } from './timing.ts';
 
 /** What is drawn in a bucket: a number below this. */
 const DRAWS = 256;
-/** What is drawn has room for so many ballots in the narrowest bucket, and for more in proportion: who asks more often than that is a step ahead. */
+/** A draw has room for so many ballots in the narrowest bucket, and for more in proportion: a process that asks more often than that is a step ahead. */
 const COUNTS_MIN = 256;
 
 export interface Ballots {
@@ -29,11 +29,11 @@ export interface Ballots {
   next(step: RoundStep): BallotTime;
   /** A ballot was refused in favour of this one: the next goes above it. */
   observe(ballot: BallotTime): void;
-  /** The highest that anyone's clock gives by itself when it shows this. */
+  /** The highest ballot that any clock gives by itself when it shows this. */
   highestAt(wallUs: number): number;
 }
 
-/** Flease's: fair within a bucket, to those that ask seldom as well. */
+/** Flease's: fair within a bucket, also to processes that ask seldom. */
 export class BucketBallots implements Ballots {
   readonly #bucketUs: number;
   readonly #aheadUsMax: number;
@@ -61,10 +61,10 @@ export class BucketBallots implements Ballots {
   }
 
   next(step: RoundStep): BallotTime {
-    // Set back by more than anyone believes: what came before counts no more.
+    // The clock was set back by more than any node believes: earlier ballots count no more.
     if (this.#last > this.highestAt(ballotLimit(step, this.#aheadUsMax))) this.#last = 0;
     const bucket = Math.floor(Math.min(step.wallUs, WALL_US_BELIEVED_MAX) / this.#bucketUs) * DRAWS;
-    // Who drew for every ballot would be the further up in its bucket the more often it asks: the highest of many draws counts.
+    // A process that drew for every ballot would rise in its bucket with each request: the highest of many draws counts.
     const isNew = this.#last < bucket * this.#counts;
     const next = isNew ? (bucket + (this.#breaksTies ? step.choose(DRAWS) : 0)) * this.#counts : this.#last + 1;
     invariant(Number.isSafeInteger(next), 'ballots have run out: a wall clock or an observed ballot is beyond belief');
@@ -73,7 +73,7 @@ export class BucketBallots implements Ballots {
   }
 }
 
-/** The paper's, compared as "equal if within ε": whoever's clock is fast may win, and the order goes in circles. */
+/** The paper's, compared as "equal if within ε": a process with a fast clock may win, and the order goes in circles. */
 export class PlainBallots implements Ballots {
   readonly #clock = new BallotClock(NO_BALLOT);
   readonly #aheadUsMax: number;

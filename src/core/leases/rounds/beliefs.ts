@@ -56,7 +56,7 @@ export class Beliefs {
     return this.#names.toBytes(id);
   }
 
-  /** Whoever changes it puts it back. */
+  /** A caller that changes the belief puts it back. */
   get(id: number): Belief | null {
     if (id < 0 || !this.#names.isUsed(id, LEARN_ROLE)) return null;
     return this.#special.get(id) ?? this.#unpack(id);

@@ -34,7 +34,7 @@ export interface Nack {
   readonly value: LeaseValue | null;
 }
 
-/** To take a lease, to renew it, or to look who has it. */
+/** To take a lease, to renew it, or to look up its holder. */
 export type Purpose = 'take' | 'renew' | 'look';
 
 export class Round {
@@ -77,7 +77,7 @@ export class Round {
     return second;
   }
 
-  /** Whether it writes a lease of its own node, not that of another. */
+  /** Whether it writes a lease of its own node, not another's. */
   isFor(owner: Incarnation, { lease }: Claim): boolean {
     return this.value?.holder === owner && this.value.holderLease === lease;
   }
@@ -151,7 +151,7 @@ export class Claim {
   written: BallotTime = NO_BALLOT;
   /** The number of the proclaim that waits for a quorum; 0 if none does. */
   proclaiming = 0;
-  /** While it lets go: who has answered. */
+  /** While it lets go: the voters that have answered. */
   readonly released: VoterSet = new VoterSet();
 
   constructor(
@@ -220,12 +220,12 @@ export class Claim {
   }
 }
 
-/** A wall clock that was set back far makes ballots begin anew, but not those of one claim: the late release of an earlier round would wipe a later one's votes. */
+/** A wall clock that was set back far makes ballots begin anew, but not the ballots of one claim: the late release of an earlier round would wipe a later one's votes. */
 export function aboveWritten(ballot: BallotTime, { written }: Claim): BallotTime {
   return ballotTime(Math.max(ballot, written + 1));
 }
 
-/** Why a round came to nothing, for whoever asked; and the lease that stood in the way, if one was named. */
+/** Why a round came to nothing, for the caller; and the lease that stood in the way, if a voter named it. */
 export function whyFailed(claim: Claim, round: Round, quorum: number): RefusalReason {
   const count = (reason: number): number => round.nacks.filter((nack) => nack.reason === reason).length;
   for (const { value } of round.nacks) if (value !== null) claim.seen = value;

@@ -25,7 +25,7 @@ export class Claims {
   readonly #awake = new NumberMap<Claim>();
   readonly #resting: HoldTable;
   readonly #due = new DueHeap();
-  /** Of those that rest, by the id of their name. */
+  /** When resting claims are due, by the id of their name. */
   readonly #restingDue = new DueHeap();
 
   constructor(ground: ClaimGround) {
@@ -43,7 +43,7 @@ export class Claims {
     return this.#due.size + this.#restingDue.size;
   }
 
-  /** One that is awake: no round is under way for those that rest. */
+  /** An awake claim: resting claims have no round under way. */
   get(lease: number): Claim | undefined {
     return this.#awake.get(lease);
   }
@@ -71,7 +71,7 @@ export class Claims {
     this.#awake.delete(lease);
   }
 
-  /** The numbers of all that are held, which are claims no more. One that is being given back and has stopped is not held. */
+  /** The numbers of all held claims, which are claims no more. A claim that is being given back and has stopped is not held. */
   takeHeld(): number[] {
     const held = this.#awake.values().filter((claim) => claim.phase === 'holding' || (claim.endsLater && !claim.isStopped));
     const leases = held.map(({ lease }) => lease);
@@ -106,7 +106,7 @@ export class Claims {
     if (this.#due.isOvergrown(this.#awake.size, 0)) this.#sweep();
   }
 
-  /** The next claim whose time has come, by the time that holds now: of those it was once planned for no snapshot knows. */
+  /** The next claim that is due. Skips stale heap entries: snapshots keep only the current deadline. */
   take(now: MonoUs): Claim | null {
     for (let at = this.nextAt; at <= now; at = this.nextAt) {
       if (this.#due.nextAt === at) {
@@ -114,7 +114,7 @@ export class Claims {
         if (claim && at === firstOf(claim)) return claim;
       } else {
         const id = this.#restingDue.take(now);
-        // One that was renewed since has an entry of its own.
+        // A claim that was renewed since has an entry of its own.
         if (this.#resting.has(id) && at === this.#dueAt(id)) return this.#rouse(id);
       }
     }
@@ -131,7 +131,7 @@ export class Claims {
     for (const claim of this.#awake.values()) this.#enter(claim);
   }
 
-  // ── Those that rest ────────────────────────────────────────────────────────────────────────────────
+  // ── Resting claims ─────────────────────────────────────────────────────────────────────────────────
 
   /** False if it does more than hold, or says more than the table has room for. */
   #rest(claim: Claim): boolean {

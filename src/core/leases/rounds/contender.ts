@@ -1,7 +1,7 @@
 /**
  * The asking side of Flease and PaxosLease: takes leases in two rounds over a quorum, renews and gives back what
- * it took, and looks again now and then while another has it. Waiting is by looking again: these engines have no
- * queues, and whoever asks at the right moment wins.
+ * it took, and looks again now and then while another process has it. Waiting is by looking again: these engines have no
+ * queues, and the process that asks at the right moment wins.
  */
 import {
   BallotClock,
@@ -124,7 +124,7 @@ export class Contender {
     this.#pace = retime(this.#surroundings.timing, rttUs);
   }
 
-  /** The owner has stopped before anyone hears of it (rule 6). With `inUs`, it goes on until then, and stops by itself (P5). */
+  /** The owner has stopped before any other process hears of it (rule 6). With `inUs`, it goes on until then, and stops by itself (P5). */
   release(lease: number, name: Uint8Array, inUs: number, step: RoundStep): void {
     const claim = this.#claims.find(lease, name);
     if (!claim || claim.phase !== 'holding') {

@@ -40,7 +40,7 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
   readonly #boot: Boot;
   readonly #rules: RoundRules;
   readonly #trust = new RateTrust();
-  /** Who asks for this node. */
+  /** The incarnation that this node asks as. */
   readonly #owner: Incarnation;
   readonly #names: NameTable;
   readonly #admission: RoundAdmission;
@@ -115,7 +115,7 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
     return this.#names.size;
   }
 
-  /** How long this member still votes for nobody; 0 for a client. */
+  /** How long this member still gives no vote; 0 for a client. */
   silentForUs(mono: MonoUs): number {
     return this.#acceptor?.silentForUs(mono) ?? 0;
   }

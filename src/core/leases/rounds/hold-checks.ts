@@ -1,6 +1,6 @@
 /**
- * What holds whenever a lease of these engines is handed out, extended or given back, whatever led to it. Who finds otherwise
- * stops: an owner that is wrong about its own lease may not go on.
+ * Invariants that hold whenever a lease of these engines is handed out, extended or given back, whatever led to it. A process
+ * that breaks one stops: an owner that is wrong about its own lease may not go on.
  */
 import { invariant, type MonoUs } from '../../../kernel/index.ts';
 import type { RoundContext } from './algorithm.ts';

@@ -1,6 +1,6 @@
 /**
  * How high ballots and tokens may go before a node of Flease or PaxosLease no longer believes them: as far ahead of its
- * own wall clock as the quorum engine allows. Flease's ballots are buckets of time, so the bound is reckoned in those.
+ * own wall clock as the quorum engine allows. Flease's ballots are buckets of time, so the bound is reckoned in buckets.
  */
 import { ballotTime, type BallotClock, type BallotTime, type WallUs } from '../../../kernel/index.ts';
 import { ballotLimit } from '../horizon.ts';
@@ -51,7 +51,7 @@ export class RoundHorizon {
     return reason === NACK_AHEAD && startWall <= clockUs + this.#aheadUsMax ? NACK_OUTBID : reason;
   }
 
-  /** What those who ask are told to go above: half of the bound, so that members whose clocks are behind still believe it. */
+  /** The ballot that askers are told to go above: half of the bound, so that members whose clocks are behind still believe it. */
   told(ballot: BallotTime, step: RoundStep): BallotTime {
     return ballotTime(Math.max(0, Math.min(ballot, Math.floor(this.#ballots.highestAt(ballotLimit(step, this.#aheadUsMax / 2))))));
   }

@@ -1,6 +1,6 @@
 /**
- * PaxosLease's learner (P6): believes an owner until the owner's own clock ends the lease, by its own clock. What
- * it is told is a hint for people and caches; who must be sure asks a quorum. Members pass on what they are told
+ * PaxosLease's learner (P6): believes an owner until the owner's own clock ends the lease, by its own clock. Its
+ * beliefs are hints for people and caches; a process that must be sure asks a quorum. Members pass on what they are told
  * to learners that are no members.
  */
 import {
@@ -47,7 +47,7 @@ export class RoundLearner {
   readonly #timing: RoundTiming;
   readonly #horizon: RoundHorizon;
   readonly #watched = new WatchedPrefixes();
-  /** What holders say of themselves, of those that do, by the id of their name. */
+  /** Metadata of the holders that publish any, by the id of their name. */
   readonly #said = new Map<number, Uint8Array>();
   readonly #beliefs: Beliefs;
   /** Learners that are no members, and are told by this one. */
@@ -92,12 +92,12 @@ export class RoundLearner {
     if (ended) step.emit({ kind: 'watch-refused', prefix: ended.prefix });
   }
 
-  /** What a question to a quorum found out: who watches the name is to hear of its end as well, though its owner may never say a word again. */
+  /** The result of a question to a quorum: watchers of the name must hear of its end as well, though its owner may never say a word again. */
   found(name: Uint8Array, value: LeaseValue, step: RoundStep): void {
     if (this.#watched.hasPrefixOf(name, 0, name.length)) this.#believe(name, value, false, step);
   }
 
-  /** A learner that is no member asks to be told. It asks again now and then; a member forgets one that does not. */
+  /** A learner that is no member asks to be told. It asks again now and then; a member forgets a learner that does not. */
   watched(from: NodeId, message: RoundMessage, step: RoundStep): void {
     const { owner, lease, ballot, name, nameStart, nameEnd } = message;
     if (this.#audience.keep(from, owner, name, nameStart, nameEnd, step.monoUs)) return;
@@ -128,7 +128,7 @@ export class RoundLearner {
     }
   }
 
-  /** Who it believes has the name, and for how long. */
+  /** The believed holder of the name, and for how long. */
   hint(name: Uint8Array, step: Pick<RoundStep, 'monoUs' | 'wallUs'>): { owner: Incarnation; token: number; remainingUs: number } | null {
     const belief = this.#beliefs.get(this.#beliefs.find(name));
     const remainingUs = belief && !belief.isOver ? this.#leftOf(belief, step) : 0;
@@ -138,7 +138,7 @@ export class RoundLearner {
   #believe(name: Uint8Array, value: LeaseValue, letsGo: boolean, step: RoundStep): void {
     const known = this.#beliefs.get(this.#beliefs.find(name));
     const isKnown = known !== null && known.holder === value.holder && known.holderLease === value.holderLease;
-    // What is about an older lease than the one we know of, or about one that was let go, is old news; so is what a slow member passes on.
+    // Words about an older lease than the known one, or about a lease that was let go, are old news; so are words that a slow member passes on.
     if (known !== null && (isKnown ? known.letsGo || value.ownBallot <= known.ballot : value.token < known.token)) return;
     const isAbsolute = this.#timing.clocks === 'absolute';
     const { maxTermUs, skewUs, rateErrorPpm } = this.#timing;
@@ -147,7 +147,7 @@ export class RoundLearner {
     const untilWall = isAbsolute ? step.wallUs + leftUs : Infinity;
     const untilMono = monoAfter(step.monoUs, spanUs(Math.max(0, leftUs)));
     const wasBelieved = known !== null && !known.isOver;
-    // A release of a lease we never heard of says nothing to anyone, but what comes late about that lease must not either.
+    // A release of a lease that we never heard of is news to no watcher, but later words about that lease must not be news either.
     const isOver = leftUs <= 0 || (letsGo && !(isKnown && wasBelieved));
     const keptUntil = letsGo ? monoAfter(step.monoUs, stretch(maxTermUs + skewUs, rateErrorPpm)) : untilMono;
     const { holder, holderLease, token, ownBallot: ballot } = value;

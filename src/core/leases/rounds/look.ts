@@ -1,5 +1,5 @@
 /**
- * Look-ups: who has a name, or that nobody does. Answers to one reading are of different instants, and a lease that its owner holds
+ * Look-ups: which process has a name, or that none does. Answers to one reading are of different instants, and a lease that its owner holds
  * throughout may be at one voter no longer and at another not yet. So voters are read twice. What is the same both times was so in between, at
  * the instant when the second reading began: no other lease can have come and gone, because tokens only rise, and none at all where nothing
  * was written. A voter keeps its register as long as it keeps the promise of the first reading.
@@ -53,7 +53,7 @@ function isBrief({ startMono, startWall }: Round, { timing }: RoundContext, step
   return stretch(elapsedUs, timing.rateErrorPpm) <= timing.promiseUs;
 }
 
-/** The lease as its owner wrote it last, with the latest end that anyone has of it. */
+/** The lease as its owner wrote it last, with the latest end that any voter has of it. */
 function lastSaid({ votes }: HolderFinding<LeaseValue>): LeaseValue | null {
   const [first, ...others] = votes;
   if (first === undefined) return null;

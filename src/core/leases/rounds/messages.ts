@@ -46,13 +46,13 @@ export const HAS_VALUE = 1;
 export const RENEWS_OWN = 2;
 /** Of a NACK: it answers a READ. */
 export const FOR_READ = 4;
-/** Of a ROUND_RELEASE: nobody waits for the answer. */
+/** Of a ROUND_RELEASE: the sender does not wait for the answer. */
 export const NO_ANSWER = 8;
 /** Of a ROUND_LEARN: the lease is given back at the time stated. */
 export const LETS_GO = 16;
 /** Of a ROUND_LEARN: it was passed on by a member. */
 export const PASSED_ON = 32;
-/** Of a READ and its answer: somebody looks, and is told what was written last also where there is nothing any more. */
+/** Of a READ and its answer: it is a look-up, and the answer tells the last value also where that has ended. */
 export const LOOKS = 64;
 
 export class RoundMessage extends NamedMessage {
@@ -68,9 +68,9 @@ export class RoundMessage extends NamedMessage {
   token = 0;
   /** Where times are absolute, when the lease ends by its owner's wall clock; otherwise how long it lasts from now. */
   untilUs = 0;
-  /** The owner's ballot when it last wrote its lease. One that only helps passes it on. */
+  /** The owner's ballot when it last wrote its lease. A helper passes it on. */
   ownBallot: BallotTime = ballotTime(0);
-  /** The ballot with which the value was written, by whomever. With LOOKS that of the last value, also where that is there no more. */
+  /** The ballot with which the value was written, by its owner or a helper. With LOOKS the ballot of the last value, also where that has ended. */
   written: BallotTime = ballotTime(0);
   writer: Incarnation = NOBODY;
 

@@ -62,7 +62,7 @@ export class RoundOutbox {
     if (round.stage === 'writing' && round.isFor(owner, claim) && rules.giveBack) this.giveBack(claim, round.ballot, step);
   }
 
-  /** What may have been written with this ballot is not wanted. Nobody waits for the answer. */
+  /** A value that may have been written with this ballot is not wanted. The claim does not wait for the answer. */
   giveBack(claim: Claim, ballot: BallotTime, step: RoundStep): void {
     const message = this.#compose(ROUND_RELEASE, claim, ballot, step);
     message.flags = NO_ANSWER;

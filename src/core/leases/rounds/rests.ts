@@ -1,4 +1,4 @@
-/** How long one that asks rests before it asks again: never all at the same moment, and longer where resting helps. */
+/** How long an asker rests before it asks again: never all at the same moment, and longer where resting helps. */
 import { spanUs, type SpanUs } from '../../../kernel/index.ts';
 import type { RoundContext } from './algorithm.ts';
 import type { RoundStep } from './config.ts';
@@ -9,7 +9,7 @@ const BACK_OFF_DOUBLINGS = 5;
 /** A try that does not wait gives up after so many rounds. */
 export const TRIES_MAX = 4;
 
-/** After a round that met others or nobody. */
+/** After a round that met other processes or too few voters. */
 export function backOffUs(tries: number, { rules, timing }: RoundContext, step: RoundStep): SpanUs {
   const boundUs = timing.backOffUs * (1 << Math.min(tries - 1, BACK_OFF_DOUBLINGS));
   return spanUs(rules.jitter ? 1 + step.choose(boundUs) : 1);

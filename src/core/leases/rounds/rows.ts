@@ -1,5 +1,5 @@
 /**
- * The registers of one acceptor by name. One that somebody asks about is an object, a row. When no attempt depends on
+ * The registers of one acceptor by name. A register that a process asks about is an object, a row. When no attempt depends on
  * it any more and it only waits for its lease to end, it rests: 42 bytes in a table, woken when it is asked for.
  */
 import { ballotTime, decodeName, monoUs, NEVER, NOBODY, NumberMap, type Incarnation, type MonoUs } from '../../../kernel/index.ts';
@@ -16,7 +16,7 @@ export class Row extends RoundsRegister<LeaseValue> {
   promisedUntil: MonoUs = monoUs(0);
   /** The highest token of any lease on this name. */
   token = 0;
-  /** The lease with that token if its time was over here: its owner may have renewed it elsewhere. Not one that was given back. */
+  /** The lease with that token if its time was over here: its owner may have renewed it elsewhere. Not a lease that was given back. */
   endedBy: Incarnation = NOBODY;
   endedLease = 0;
   /** When the calendar comes to it: one entry a row counts, however often it is read and written. */
@@ -69,12 +69,12 @@ export class RegisterRows {
     return this.#awake.get(id) ?? null;
   }
 
-  /** When the vote of one that rests ends; null of one that does not. */
+  /** When the vote of a resting row ends; null if the row does not rest. */
   restsUntil(id: number): MonoUs | null {
     return this.#names.isUsed(id, LEASE_ROLE) && !this.#awake.has(id) ? monoUs(this.#untilMono.get(id)) : null;
   }
 
-  /** Of one that rests. */
+  /** Wakes a resting row. */
   rouse(id: number): Row {
     const row = this.#enter(this.#unpack(id));
     this.#owners.release(this.#holder.get(id));
@@ -84,8 +84,8 @@ export class RegisterRows {
   }
 
   /**
-   * False if it says more than the table has room for: what its holder says of itself, or that another than its owner
-   * wrote it last. What was promised is forgotten: no attempt lives that asked for it.
+   * False if the row says more than the table has room for: the holder's metadata, or that another process than its owner wrote it
+   * last. Promises are forgotten: no attempt lives that asked for them.
    */
   rest(row: Row): boolean {
     const { id, value } = row;
@@ -111,7 +111,7 @@ export class RegisterRows {
     this.#names.drop(id, LEASE_ROLE);
   }
 
-  /** All of them, by name. Those that rest go on resting. */
+  /** All rows, by name. Resting rows go on resting. */
   inOrder(): { name: string; row: Row }[] {
     const found: { name: string; row: Row }[] = [];
     for (let id = 0; id < this.#names.idLimit; id++) {

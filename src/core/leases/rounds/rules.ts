@@ -12,9 +12,9 @@ export interface RoundRules {
   readonly keepLiveLease: boolean;
   /** Rule 3: an owner is an incarnation, not a node. */
   readonly ownerIsIncarnation: boolean;
-  /** Rule 3: whoever asks, asks in the name of its own incarnation. */
+  /** Rule 3: a process asks in the name of its own incarnation. */
   readonly asksInOwnName: boolean;
-  /** Answers are heard from members only, and counted only from those that were asked. */
+  /** Answers are heard from members only, and counted only from members that were asked. */
   readonly answersFromAsked: boolean;
   /** Rule 3: only the lease that is being renewed is open to its owner. */
   readonly handlesApart: boolean;
@@ -58,7 +58,7 @@ export interface RoundRules {
   readonly skewGuard: boolean;
   /** Algorithm 4: an acceptor keeps a lease ε beyond its end, by its own clock. PaxosLease: t_e + S goes to acceptors. */
   readonly safetyPeriod: boolean;
-  /** Algorithm 4: who reads a lease that ended less than ε ago waits. */
+  /** Algorithm 4: a process that reads a lease that ended less than ε ago waits. */
   readonly epsilonWait: boolean;
   /** Ballots and tokens too far ahead of a node's own wall clock are not believed. */
   readonly believesNearOnly: boolean;

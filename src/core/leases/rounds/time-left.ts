@@ -72,7 +72,7 @@ export function hintOf(value: LeaseValue | null, surroundings: RoundContext, ste
 
 /**
  * Rule 13: a vote counts only if the voter's clock, read after our WRITE left, was not further ahead of ours than
- * clocks may be: its vote would end before our lease does. One that is behind for certain is no better.
+ * clocks may be: its vote would end before our lease does. A clock that is behind for certain is no better.
  */
 export function isSkewed(round: Round, clockUs: number, { timing, rules }: RoundContext): boolean {
   if (timing.clocks === 'relative' || !rules.skewGuard || timing.skewUs === 0) return false;

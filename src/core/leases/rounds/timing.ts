@@ -1,6 +1,6 @@
 /**
  * How the engines that ask twice keep time: whether a lease's end is an instant on wall clocks that agree
- * within a bound, or a span that everyone counts alone. All durations come from here and from the
+ * within a bound, or a span that every node counts alone. All durations come from here and from the
  * `timing.ts` that all lease engines share.
  */
 import { formatDuration, spanUs, TenureError, type SpanUs } from '../../../kernel/index.ts';
@@ -13,7 +13,7 @@ export interface RoundTiming extends Timing {
   readonly skewUs: SpanUs;
   /** How wide the buckets of time are by which ballots are compared: a few ε (rule 9). */
   readonly bucketUs: SpanUs;
-  /** How often one that waits looks again. */
+  /** How often a waiter looks again. */
   readonly pollUs: SpanUs;
 }
 

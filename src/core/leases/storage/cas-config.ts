@@ -33,7 +33,7 @@ export type CasDoing =
   | (Does<'freeing'> & WithNext)
   /** A writer says that it waits for readers. */
   | Does<'wanting'>
-  /** What was stored under the lease is read. */
+  /** The data stored under the lease is read. */
   | Does<'fetching'>
   | (Does<'looking'> & { readonly readMono: MonoUs })
   /** Compaction: the record, the floor under it, and its end. */

@@ -1,6 +1,6 @@
 /**
- * Leases where the store can compare and set: one record a name, replaced only on the condition that it is still what
- * was seen. A holder's deadline counts from when its write left; whoever takes over has watched the record for its whole
+ * Leases where the store can compare and set: one record a name, replaced only on the condition that it is still the record
+ * that was seen. A holder's deadline counts from when its write left; a successor has watched the record for its whole
  * term. Late landings, lost answers and stale reads cost time, never safety. δ does not matter here but for patience.
  */
 import { ballotTime, invariant, monoUs, NEVER, wallUs, type MonoUs } from '../../../kernel/index.ts';
@@ -124,7 +124,7 @@ class CasLease extends CasAccesses implements StorageProtocol<CasDoing> {
     }
     const { until, isAlive, byWriter, isFull } = this.#readers.inTheWay(claim, record, step.monoUs);
     if (record !== null && step.monoUs < until) {
-      // One that was beaten to it need not watch: whoever did so is alive.
+      // A claim that lost the race need not watch: the winner is alive.
       if (!claim.waits && (isAlive || (claim.hasTried && record.owner !== owner))) this.leases.refuse(claim, 'held', step);
       else if (!claim.waits && (byWriter || isFull)) this.leases.refuse(claim, isFull ? 'no-room' : 'queued', step);
       else if (!this.#want(claim, { record, version }, step)) this.#restUntil(claim, until, step);
@@ -148,7 +148,7 @@ class CasLease extends CasAccesses implements StorageProtocol<CasDoing> {
     return true;
   }
 
-  /** The record came after one that was erased, and its creator did not get to see the floor. */
+  /** The record came after an erased record, and its creator did not get to see the floor. */
   #readFloor(claim: CasClaim, seen: KnownRecord, step: StorageStep): void {
     this.go(claim, { kind: 'reading-floor', ops: [this.readFloor(step)], seen }, step);
   }
@@ -165,7 +165,7 @@ class CasLease extends CasAccesses implements StorageProtocol<CasDoing> {
     return this.rules.tokenAboveRecord ? Math.max((record?.token ?? 0) + 1, floor + 1, wall) : wall;
   }
 
-  /** Puts an own record of a fresh uid in the place of what was seen. */
+  /** Replaces the record that was seen with an own record of a fresh uid. */
   #put(claim: CasClaim, kind: 'taking' | 'renewing', how: Replaced, step: StorageStep): void {
     const { lease, name, termUs, proclaiming } = claim;
     const { desk, owner } = this.leases.ground;
@@ -188,7 +188,7 @@ class CasLease extends CasAccesses implements StorageProtocol<CasDoing> {
       this.#won(claim, start, { record: next, version }, step);
       return;
     }
-    // A write that lost never lands; one of which nothing is known may have won: the next read tells.
+    // A write that lost never lands; a write whose answer is unknown may have won: the next read tells.
     if (ok || !this.rules.lostAnswerIsRead) this.forgetStart(claim, next);
     // Others may win for ever: its caller does not wait as long.
     if (claim.waits && step.monoUs >= claim.waitUntil && claim.starts.length === 0) this.leases.rest(claim, NEVER, step);
@@ -216,7 +216,7 @@ class CasLease extends CasAccesses implements StorageProtocol<CasDoing> {
     this.leases.grant(claim, ballotTime(token), ends, step);
   }
 
-  /** Records with higher tokens may have been erased before ours was created. Whoever erases raises the floor first, so we see it now. */
+  /** Records with higher tokens may have been erased before ours was created. The eraser raises the floor first, so we see it now. */
   #checkFloor(claim: CasClaim, step: StorageStep): void {
     this.go(claim, { kind: 'checking-floor', ops: [this.readFloor(step)] }, step);
   }
@@ -243,7 +243,7 @@ class CasLease extends CasAccesses implements StorageProtocol<CasDoing> {
     this.#grant(claim, record, ends, step);
   }
 
-  /** Without the floor no token is handed out; what was taken is set free. */
+  /** Without the floor no token is handed out; the taken lease is set free. */
   #floorUnknown(claim: CasClaim, why: 'unanswered' | 'corrupt' | 'format', step: StorageStep): void {
     if (why !== 'unanswered') {
       this.tellUnreadable(claim, FLOOR_KEY, why, step);
@@ -253,7 +253,7 @@ class CasLease extends CasAccesses implements StorageProtocol<CasDoing> {
     this.#free(claim, step);
   }
 
-  /** From when the write left: whoever watches the record has seen it no earlier. */
+  /** From when the write left: no watcher of the record has seen it earlier. */
   #endsOf({ mono, wall, termUs }: Start, step: StorageStep): Ends {
     const [fromMono, fromWall] = this.rules.deadlineFromStart ? [mono, wall] : [step.monoUs, step.wallUs];
     return { mono: monoUs(fromMono + termUs), wall: wallUs(fromWall + termUs) };
@@ -349,7 +349,7 @@ class CasLease extends CasAccesses implements StorageProtocol<CasDoing> {
       this.readRecord(claim, 'reading-own', step);
       return;
     }
-    // Of one that is not grounded the floor would have to be read, and readers may hold it.
+    // A record that is not grounded would need a read of the floor, and readers may hold it.
     if (next.isGrounded && !next.isHeld && !next.wanted) this.leases.ground.freed.keep(claim.name, { record: next, version });
     this.#letGo(claim, true, step);
   }

@@ -1,4 +1,4 @@
-/** Who holds a lease, where the store can compare and set; and the end of records that nobody needs. Neither is a request for the lease. */
+/** Questions about a lease, where the store can compare and set: its holder, and its data; and the end of unused records. None of them requests the lease. */
 import { monoAfter, type MonoUs } from '../../../kernel/index.ts';
 import type { CasDoing, CasDoingOf } from './cas-config.ts';
 import type { StorageClaim } from './claim.ts';
@@ -66,9 +66,9 @@ export class CasQuestions {
   }
 
   /**
-   * A read is certain. Where the record is free nobody held the lease at that instant: a holder's record stays until the holder has
-   * stopped, or its deadline has passed for whoever watched it. Where it is held, nobody but its owner did. Not so while an epoch
-   * is waited out: the store may have lost what a holder wrote.
+   * A read is certain. Where the record is free, no process held the lease at that instant: a holder's record stays until the holder has
+   * stopped, or its deadline has passed for the process that watched it. Where it is held, no process but its owner held it. Not so while
+   * an epoch is waited out: the store may have lost a holder's write.
    */
   #looked(claim: CasClaim, readMono: MonoUs, found: Found<LeaseRecord>, step: StorageStep): void {
     if (isUnreadable(found)) {
@@ -83,14 +83,14 @@ export class CasQuestions {
       this.#read(claim, readMono, found, step);
       return;
     }
-    // The read says nothing of what was there after it began: the record may have been renewed before the answer came.
+    // The read says nothing of the time after it began: the record may have been renewed before the answer came.
     const isFree = !isHeld || readMono >= sightings.freeAt(claim.name, this.#observationUs);
     const holder = isFree ? null : this.#leases.hint(claim.name, step);
     const certain = (isFree || holder !== null) && readMono >= takesFrom();
     this.#leases.answer(claim, holder, certain, found?.meta ?? null, step);
   }
 
-  /** Readers hold it: one of those that may is named. */
+  /** Readers hold it: the answer names one reader that may still hold it. */
   #read(claim: CasClaim, readMono: MonoUs, record: LeaseRecord, step: StorageStep): void {
     const { name } = claim;
     this.#readers.note(name, record, step.monoUs);
@@ -100,7 +100,7 @@ export class CasQuestions {
     this.#leases.answer(claim, holder, readMono >= this.#leases.ground.takesFrom(), record.meta, step);
   }
 
-  /** What the last write says, of whoever was the holder then. Null: no answer came. */
+  /** The data of the last write, by the holder of that time. Null: no answer came. */
   #fetched(claim: CasClaim, answer: Answer | null, step: StorageStep): void {
     const { lease, name } = claim;
     this.#leases.ground.desk.remove(claim);

@@ -1,6 +1,6 @@
 /**
- * Readers in the record of a store that can compare and set (rule 16): a row for each, which it renews and takes out itself. Whoever writes the record drops
- * rows that it has watched for their terms. A writer that waits says so in the record, and no reader joins while that is fresh.
+ * Readers in the record of a store that can compare and set (rule 16): a row for each, which it renews and takes out itself. A process that writes the
+ * record drops rows that it has watched for their terms. A writer that waits says so in the record, and no reader joins while that is fresh.
  */
 import { monoUs, type Incarnation, type MonoUs } from '../../../kernel/index.ts';
 import type { Doing, StorageClaim } from './claim.ts';
@@ -106,7 +106,7 @@ export class ReaderWatch {
     return this.#sightings.freeAt(wantedKeyOf(name), this.#observationUs);
   }
 
-  /** Whether a writer has to say anew that it waits: nobody says so, or it said so a while ago. */
+  /** Whether a writer has to say anew that it waits: the record says so of no writer, or it said so a while ago. */
   isWantStale(name: string, { wanted }: LeaseRecord, by: Pick<Uid, 'owner' | 'lease'>, now: MonoUs): boolean {
     const seen = this.#sightings.of(wantedKeyOf(name));
     if (!wanted || !seen) return true;
@@ -133,7 +133,7 @@ export function rowOf({ readers = [] }: LeaseRecord, { owner, lease }: Pick<Uid,
   return readers.find((row) => row.owner === owner && row.lease === lease);
 }
 
-/** What a reader writes: itself last, beside those that live. */
+/** What a reader writes: itself last, beside the living readers. */
 function withReader(
   base: LeaseRecord | null,
   mine: ReaderRow,

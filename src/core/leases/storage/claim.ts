@@ -26,7 +26,7 @@ export interface Start {
   readonly termUs: number;
   /** The proclaim that it carries; 0 if none. */
   readonly carried: number;
-  /** Its token was known to be above those of erased records. */
+  /** Its token was known to be above the tokens of erased records. */
   readonly isGrounded: boolean;
 }
 
@@ -59,7 +59,7 @@ export interface StorageClaim<Does extends Doing> {
   deadlineWall: WallUs;
   /** The last own write that was confirmed while the lease was valid: what a release names (rule 15). */
   confirmed: number;
-  /** It was lost: nobody waits to hear of its release. */
+  /** It was lost: no caller waits to hear of its release. */
   isQuiet: boolean;
   /** The number of the last proclaim that no write has carried to its end; 0 if none waits. */
   proclaiming: number;

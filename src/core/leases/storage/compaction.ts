@@ -1,6 +1,6 @@
 /**
- * The end of a record that nobody needs: the floor of tokens is raised to its token first, then it is erased on the
- * condition that it is still what was seen. Whoever creates it anew reads the floor after that, so tokens rise on.
+ * The end of an unused record: the floor of tokens is raised to its token first, then it is erased on the condition that it is
+ * still the record that was seen. The next creator reads the floor after that, so tokens rise on.
  */
 import { monoAfter } from '../../../kernel/index.ts';
 import type { CasDoing, CasDoingOf } from './cas-config.ts';

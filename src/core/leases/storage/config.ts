@@ -22,14 +22,14 @@ export type StorageCommand =
   | { readonly kind: 'hint'; readonly name: Uint8Array }
   /**
    * The store is in an epoch that this core has not seen: it may have lost writes (rule 23). The driver says so before anything else
-   * when it opens the store, unless somebody has noted in the store that the epoch was waited out.
+   * when it opens the store, unless the store has a note that the epoch was waited out.
    */
   | { readonly kind: 'epoch'; readonly isWaitedOut: boolean }
   /** Erases the record of a lease that was given back, and keeps its token as a floor. Only where the store can compare and set. */
   | { readonly kind: 'compact'; readonly lease: number; readonly name: Uint8Array }
   /** Stores data under a lease that is held, and renews it (S9). Answered like a proclaim; or by `sync-failed`. */
   | { readonly kind: 'sync'; readonly lease: number; readonly name: Uint8Array; readonly data: Uint8Array; readonly number: number }
-  /** Reads what was stored under the leases of a name. */
+  /** Reads the data stored under the leases of a name. */
   | { readonly kind: 'fetch'; readonly lease: number; readonly name: Uint8Array };
 
 export type StorageEvent =

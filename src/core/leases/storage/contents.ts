@@ -16,7 +16,7 @@ export interface Uid {
 /** x of a plain register. */
 export interface NameRecord extends Uid {
   readonly token: number;
-  /** For show. Nobody waits by it: a void late write may have wiped the name of a longer lease (rule 21). */
+  /** For show. No claim waits by it: a void late write may have wiped the name of a longer lease (rule 21). */
   readonly termUs: number;
   readonly meta: Uint8Array | null;
   /** Exclusive where it is absent. */
@@ -40,10 +40,10 @@ export interface SyncedData extends Uid {
   readonly bytes: Uint8Array;
 }
 
-/** The record of a store that can compare and set. Where readers hold it, uid and term are those of the last of them; the token is the highest of all. */
+/** The record of a store that can compare and set. Where readers hold it, uid and term are the last reader's; the token is the highest of all. */
 export interface LeaseRecord extends NameRecord {
   readonly isHeld: boolean;
-  /** Its token is known to be above those of all records of this name that were ever erased. */
+  /** Its token is known to be above the tokens of all records of this name that were ever erased. */
   readonly isGrounded: boolean;
   /** All that hold it, where they are readers. */
   readonly readers?: readonly ReaderRow[];
@@ -63,7 +63,7 @@ export function isSameUid(a: Uid | null, b: Uid | null): boolean {
   return a !== null && b !== null && a.owner === b.owner && a.lease === b.lease && a.seq === b.seq;
 }
 
-/** What a wall clock makes of a token. One that shows more than is believed must not write a token that nobody can read: the name would be lost. */
+/** The token for a wall-clock time. A clock beyond belief must not write a token that no process can read: the name would be lost. */
 export function tokenAt({ wallUs }: { readonly wallUs: WallUs }): number {
   return Math.floor(Math.min(wallUs, WALL_US_BELIEVED_MAX));
 }
@@ -74,7 +74,7 @@ const SAID = { released: 1, shared: 2 } as const;
 const HELD = 1;
 const GROUNDED = 2;
 const MODES = { exclusive: 0, shared: 1 } as const;
-/** What a lease record has beyond that of one holder; 0 for nothing. */
+/** What a lease record has beyond a single holder's record; 0 for nothing. */
 const HAS_READERS = 1;
 const HAS_WANTED = 2;
 const HAS_DATA = 4;

@@ -80,7 +80,7 @@ export class StorageCore<Does extends Doing> implements Core<never, StorageComma
     return this.#isWaiting ? Math.max(0, this.#takesFrom - mono) : 0;
   }
 
-  /** Whether something that nobody wants any more may yet become a lease, or is not given back yet. */
+  /** Whether a claim that no caller wants any more may yet become a lease, or is not given back yet. */
   get isLettingGo(): boolean {
     return this.#desk.all().some(({ phase, isCalledOff }) => phase === 'releasing' || (phase === 'contending' && isCalledOff));
   }
@@ -199,7 +199,7 @@ export class StorageCore<Does extends Doing> implements Core<never, StorageComma
       return;
     }
     claim.termUs = termUs;
-    // One that is under way is joined: beginning anew with each call would never let one end.
+    // Join a renewal that is under way: beginning anew with each call would never let a renewal end.
     if (!this.#protocol.isRenewing(claim)) this.#protocol.renew(claim, step);
   }
 
@@ -247,7 +247,7 @@ export class StorageCore<Does extends Doing> implements Core<never, StorageComma
     this.#protocol.ask(claim, step);
   }
 
-  /** A claim that is held by now; one that ran out and was not looked at since is lost first. */
+  /** A claim that is held by now; a claim that ran out unnoticed is lost first. */
   #held(lease: number, name: Uint8Array, step: StorageStep): ReturnType<ClaimDesk<Does>['get']> {
     const claim = this.#desk.get(lease);
     if (claim?.phase !== 'holding' || claim.name !== textOf(name)) return undefined;
@@ -279,8 +279,8 @@ export class StorageCore<Does extends Doing> implements Core<never, StorageComma
   // ── Epochs ─────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Records may be older than what was read before, so what was seen says nothing any more, and what was written under the old
-   * epoch may be gone. Whoever holds goes on until its deadline: others wait until then.
+   * Records may be older than the records read before, so sightings say nothing any more, and writes of the old epoch may be
+   * gone. Holders go on until their deadlines: other claims wait until then.
    */
   #enterEpoch(isWaitedOut: boolean, step: StorageStep): void {
     this.#sightings.clear();

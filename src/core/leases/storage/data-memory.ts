@@ -1,6 +1,6 @@
 /**
- * The newest data of each name that this process has stored or read. On plain registers a sync that hung may land over newer data: whoever knows the newer
- * refuses the older (S9). What nobody here has seen yet cannot be told apart.
+ * The newest data of each name that this process has stored or read. On plain registers a sync that hung may land over newer data: a process that knows
+ * the newer data refuses the older (S9). Data that this process has not seen yet cannot be told apart.
  */
 import type { Snapshot } from '../../contract.ts';
 import type { SyncedData } from './contents.ts';

@@ -3,7 +3,7 @@ import type { BallotTime, MonoUs, WallUs } from '../../../kernel/index.ts';
 import type { StorageConfig } from './config.ts';
 import type { Found, NameRecord, Statement, SyncedData } from './contents.ts';
 
-/** Figure 5's renewal reads before it writes and after; that of section 7.1 only writes. */
+/** Figure 5's renewal reads before it writes and after; the renewal of section 7.1 only writes. */
 export type RenewalKind = 'eventual-nd' | 'nd';
 
 export interface DeltaConfig extends StorageConfig {

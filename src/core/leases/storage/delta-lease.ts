@@ -127,7 +127,7 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
     }
     const x = isUnreadable(found) ? null : found;
     claim.failures = 0;
-    // Somebody else writes: that somebody is alive.
+    // Another process writes, so it is alive.
     const isAlive = x !== null && sightings.note(claim.name, x, step.monoUs) && (x.owner !== owner || x.mode === 'shared');
     const freeAt = sightings.freeAt(claim.name, (seen) => this.observationUs(seen));
     const mayJoin = claim.mode === 'shared' && x !== null && isOpenToReaders(x, y, this.#rules);
@@ -239,7 +239,7 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
     }
   }
 
-  /** A reader that read its own name back says so: others may join it. Nobody waits for the answer. */
+  /** A reader that read its own name back says so: others may join it. It does not wait for the answer. */
   #invite(claim: DeltaClaim, seq: number, step: StorageStep): void {
     if (claim.mode !== 'shared' || claim.phase !== 'holding') return;
     const { name } = claim;
@@ -295,7 +295,7 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
     const record = isUnreadable(x) ? null : x;
     const { owner, lease } = this.#uid(claim, 0);
     const isMine = record !== null && record.owner === owner && record.lease === lease;
-    // Whoever holds need not ask another reader for its word: no writer holds.
+    // A holder need not ask another reader for its word: no writer holds.
     const isReaders = claim.mode === 'shared' && record?.mode === 'shared';
     if (record !== null && (isMine || isReaders))
       this.#write(claim, { readMono, readWall }, claim.token, Math.max(claim.token, record.token), step);
@@ -340,7 +340,7 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
     return op;
   }
 
-  /** A statement is true for ever, so it may be made again; after the deadline nobody waits for it. */
+  /** A statement is true for ever, so it may be made again; after the deadline the claim does not wait for it. */
   #stated(claim: DeltaClaim, ok: boolean, step: StorageStep): void {
     if (ok || this.#leases.isOver(claim, step) || this.#isLiteral) this.#leases.released(claim, ok, step);
     else this.#leases.ground.desk.turn(claim, RESTING, this.#leases.later(this.#config.timing.retryUs, step));

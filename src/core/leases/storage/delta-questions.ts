@@ -1,4 +1,4 @@
-/** Who holds a lease on plain registers, and what was stored under it. Neither is a request for the lease. */
+/** Questions about a lease on plain registers: its holder, and its data. Neither requests the lease. */
 import { monoAfter, NEVER } from '../../../kernel/index.ts';
 import type { StorageClaim } from './claim.ts';
 import type { StorageStep } from './config.ts';
@@ -55,9 +55,10 @@ export class DeltaQuestions {
   }
 
   /**
-   * One look tells what is there; a second that finds the same 2δ later, that no contender of before the first is about to write. Nobody is certain where
-   * nothing was written, where what was written last is stated to be released, or has stood for an observation. Another's name is not: a void write
-   * that landed late may stand over the name of a holder. While an epoch is waited out nothing is certain: the store may have lost what a holder wrote.
+   * One look tells what is there; a second that finds the same 2δ later tells that no contender of before the first is about to write. "Nobody" is
+   * certain where nothing was written, where the last name written is stated to be released, or has stood for an observation. Another's name is not
+   * certain: a void write that landed late may stand over the name of a holder. While an epoch is waited out nothing is certain: the store may have
+   * lost a holder's write.
    */
   looked(claim: DeltaClaim, { x, y, first, readMono }: DoingOf<'looking'>, step: StorageStep): void {
     const { sightings, takesFrom, desk } = this.#leases.ground;

@@ -1,6 +1,6 @@
 /**
  * Readers on plain registers (rule 16): when a reader may write its name beside others, and what its read-back means. The newest name in x may be a void write that
- * landed late over a writer's name, so nobody joins on a name alone: a reader that read its own name back says so in y, and others go by that.
+ * landed late over a writer's name, so no reader joins on a name alone: a reader that read its own name back says so in y, and others go by that.
  */
 import { ballotTime, type BallotTime, type LeaseMode } from '../../../kernel/index.ts';
 import { isSameUid, isUnreadable, type Found, type NameRecord, type Statement, type Uid } from './contents.ts';
@@ -23,7 +23,7 @@ interface ReaderTokens {
   readersToken(least: number): number;
 }
 
-/** Whether a reader may join whoever wrote this name. */
+/** Whether a reader may join the writer of this name. */
 export function isOpenToReaders(x: NameRecord, y: Found<Statement>, { joinsOnStatement }: ReaderRules): boolean {
   if (x.mode !== 'shared') return false;
   return !joinsOnStatement || (y !== null && !isUnreadable(y) && y.said === 'shared' && isSameUid(x, y));
@@ -41,7 +41,7 @@ export function readBackOf(
   return isOpenToReaders(x, y, rules) ? 'joined' : 'again';
 }
 
-/** The token of whoever was found to hold. Writers may have held between a reader's write and the name that it joins: that name's token is above theirs. */
+/** The token of the claim that was found to hold. Writers may have held between a reader's write and the name that it joins: that name's token is above theirs. */
 export function tokenOf(found: ReadBack, drawn: BallotTime, x: Found<NameRecord>, desk: ReaderTokens): BallotTime {
   const isOld = found === 'joined' && x !== null && !isUnreadable(x) && x.token > drawn;
   return isOld ? ballotTime(desk.readersToken(x.token)) : drawn;

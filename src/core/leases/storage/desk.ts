@@ -20,7 +20,7 @@ export class ClaimDesk<Does extends Doing> {
   readonly #claims = new NumberMap<StorageClaim<Does>>();
   /** In line for a name, the first in line first. */
   readonly #lines = new Map<string, number[]>();
-  /** Those that read a name, or want to. */
+  /** Claims that read a name, or want to. */
   readonly #readers = new Map<string, number[]>();
   /** Whose answer an access brings. */
   readonly #asking = new NumberMap<number>();
@@ -42,7 +42,7 @@ export class ClaimDesk<Does extends Doing> {
     return ++this.#lastSeq;
   }
 
-  /** Readers of one name may see the same token before theirs; those of one process tell their leases apart by tokens. */
+  /** Readers of one name may see the same token before theirs; the leases of one process are told apart by tokens. */
   readersToken(least: number): number {
     this.#lastToken = Math.max(least, this.#lastToken + 1);
     return this.#lastToken;
@@ -83,7 +83,7 @@ export class ClaimDesk<Does extends Doing> {
     return this.#lines.get(name)?.length ?? 0;
   }
 
-  /** The one that is first in line from here on, if there is one and it was not before. */
+  /** Removes the claim; returns the exclusive claim that has become first in line, if any. */
   remove(claim: StorageClaim<Does>): StorageClaim<Does> | undefined {
     this.#forget(claim);
     this.#claims.delete(claim.lease);

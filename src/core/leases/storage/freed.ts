@@ -1,6 +1,6 @@
 /**
- * Records that this process has set free, as it wrote them: with one of them a lease is taken without a look at the store. It is what a read would have found,
- * and the swap wins only if it is still so: whoever remembers wrongly loses the swap, and reads then.
+ * Records that this process has set free, as it wrote them: with such a record a lease is taken without a look at the store. A read would have found the
+ * record, and the swap wins only if it is still there: a process that remembers wrongly loses the swap, and reads then.
  */
 import type { Snapshot } from '../../contract.ts';
 import { fromPlain, toPlain, type KnownRecord } from './claim.ts';

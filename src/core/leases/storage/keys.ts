@@ -40,7 +40,7 @@ function keyUnder(prefix: string, hashedPrefix: string, name: string): string {
   return hashedPrefix + hashes.join('');
 }
 
-/** Whose record, or statement, is under a key; null if that cannot be told, or it is nobody's. */
+/** The name whose record, or statement, is under a key; null if that cannot be told, or there is none. */
 export function nameOfKey(key: string): string | null {
   if (key.startsWith(STATEMENTS)) return key.slice(STATEMENTS.length);
   return key.startsWith(RESERVED_NAME_PREFIX) ? null : key;

@@ -38,7 +38,7 @@ export interface StorageProtocol<Does extends Doing> {
   /** It rests: a hint that the record has changed is of use. */
   isResting(claim: StorageClaim<Does>): boolean;
   renew(claim: StorageClaim<Does>, step: StorageStep): void;
-  /** A renewal is under way, not one that rests after it failed. */
+  /** Whether a renewal is under way and does not rest after a failure. */
   isRenewing(claim: StorageClaim<Does>): boolean;
   /** The holder has stopped: gives it back. */
   giveBack(claim: StorageClaim<Does>, step: StorageStep): void;
@@ -50,7 +50,7 @@ export interface StorageProtocol<Does extends Doing> {
   answered(claim: StorageClaim<Does>, completion: Answer, step: StorageStep): void;
   /** Its time has come: an answer did not, or a rest or a pause is over. */
   due(claim: StorageClaim<Does>, step: StorageStep): void;
-  /** What was known of the store may be no longer so. */
+  /** Knowledge of the store may no longer be true. */
   enterEpoch?(): void;
   /** How long a record that was seen must stay as it is before it is free. */
   observationUs(seen: Sighting): number;
@@ -96,7 +96,7 @@ export class StorageLeases<Does extends Doing> {
 
   // ── In line ────────────────────────────────────────────────────────────────────────────────────────
 
-  /** First in line, or in line. One that does not wait is refused where it would have to, but for one that is about to be gone. */
+  /** Puts the claim in line. A claim that does not wait is refused where it would have to, unless the claim before it is about to be gone. */
   enter(claim: StorageClaim<Does>, step: StorageStep): void {
     const { desk } = this.ground;
     const first = desk.firstFor(claim.name);
@@ -299,7 +299,7 @@ export class StorageLeases<Does extends Doing> {
     this.#protocol().giveBack(claim, step);
   }
 
-  /** Past its deadline the holder has stopped, and nobody need wait for what it left. */
+  /** Past its deadline the holder has stopped, and no claim need wait for what it left. */
   lose(claim: StorageClaim<Does>, step: StorageStep): void {
     invariant(claim.phase === 'holding', 'a lease was lost that is not held');
     claim.phase = 'releasing';
@@ -322,7 +322,7 @@ export class StorageLeases<Does extends Doing> {
         this.refuse(claim, 'timeout', step);
         return;
       case 'contending':
-        // A rest ends early for one whose patience has ended.
+        // A rest ends early for a claim whose patience has ended.
         if (protocol.isResting(claim) && claim.waits && step.monoUs >= claim.waitUntil) this.rest(claim, NEVER, step);
         else protocol.due(claim, step);
         return;

@@ -53,13 +53,13 @@ export interface CasRules extends StorageRules {
   readonly fullObservation: boolean;
   /** The deadline counts from the invocation of the write. */
   readonly deadlineFromStart: boolean;
-  /** A record is taken on the condition that it is still what was seen. */
+  /** A record is taken on the condition that it is still the record that was seen. */
   readonly conditionalTake: boolean;
   readonly conditionalRenewal: boolean;
   readonly conditionalRelease: boolean;
   /** Rule 24: a token is above the record's. */
   readonly tokenAboveRecord: boolean;
-  /** Rule 24: a token is above those of erased records. */
+  /** Rule 24: a token is above the tokens of erased records. */
   readonly tokenAboveFloor: boolean;
   /** A write whose answer was lost may have won: the next read tells. */
   readonly lostAnswerIsRead: boolean;
@@ -69,7 +69,7 @@ export interface CasRules extends StorageRules {
   readonly memoryIsOfEpoch: boolean;
   /** Rule 16: a writer waits for every reader, and a reader for the writer. */
   readonly writersWaitForReaders: boolean;
-  /** Rule 16: a reader's row is taken out by itself, or by whoever has watched it for its term. */
+  /** Rule 16: a reader's row is taken out by the reader itself, or by a process that has watched it for its term. */
   readonly rowsAreWatched: boolean;
   /** Rule 16: no reader joins while a writer waits. */
   readonly writersArePreferred: boolean;

@@ -1,6 +1,6 @@
 /**
  * What this process has seen in the records of others, and since when: on its own monotonic clock, from the answer
- * that first showed this very uid (rule 22). Nobody compares two clocks.
+ * that first showed this very uid (rule 22). No two clocks are compared.
  */
 import { monoUs, NEVER, type MonoUs } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
@@ -16,7 +16,7 @@ const KEPT_MAX = 1024;
 
 export class Sightings {
   readonly #byName = new Map<string, Sighting>();
-  /** Sightings older than this say nothing of who is alive. */
+  /** Sightings older than this do not show that their writers are alive. */
   readonly #memoryUs: number;
   readonly #observesThisUid: boolean;
 
@@ -29,7 +29,7 @@ export class Sightings {
     return this.#byName.get(name);
   }
 
-  /** True if another record was seen here not long ago: somebody writes. */
+  /** True if another record was seen here not long ago: another process writes. */
   note(name: string, { owner, lease, seq, token, termUs, mode }: Omit<NameRecord, 'meta'>, now: MonoUs): boolean {
     const before = this.#byName.get(name);
     const isSame = before !== undefined && isSameUid(before, { owner, lease, seq });
@@ -53,7 +53,7 @@ export class Sightings {
     return seen === undefined ? NEVER : monoUs(seen.since + observationUs(seen));
   }
 
-  /** Those that were not looked at for long are of nobody's interest. */
+  /** Forgets sightings that were not looked at for long. */
   #sweep(now: MonoUs): void {
     for (const [name, { lookedAt }] of this.#byName) if (now - lookedAt > this.#memoryUs) this.#byName.delete(name);
   }

@@ -41,12 +41,12 @@ const SLACK_DELTAS = 4;
 const OBSERVATION_DELTAS = 6;
 const OBSERVATION_DELTAS_ND = 5;
 const PATIENCE_DELTAS = 4;
-/** Clocks count whole microseconds: what was waited for may be so much shorter than it looks. */
+/** Clocks count whole microseconds: a wait may be so much shorter than it looks. */
 const GRAIN_US = 1;
 const POLL_US_MAX = 100_000;
 const POLL_US_MIN = 1_000;
 
-/** How long one that watches a record waits before it is free, on a store that can compare and set: the record's own term is enough. */
+/** How long a claim watches a record before the record is free, on a store that can compare and set: the record's own term is enough. */
 export function recordObservationUs(termUs: number, { rateErrorPpm }: StorageTiming): SpanUs {
   return waited(termUs, rateErrorPpm);
 }
@@ -61,7 +61,7 @@ function waited(us: number, rateErrorPpm: number): SpanUs {
   return spanUs(stretch(us, rateErrorPpm) + GRAIN_US);
 }
 
-/** The longest that a dead holder keeps the others waiting, with the accesses of whoever takes over. */
+/** The longest that a dead holder keeps waiters waiting, with the accesses of its successor. */
 export function takeOverUs({ observationUs, pollUs, pauseUs, patienceUs }: StorageTiming): SpanUs {
   return spanUs(observationUs + 2 * pollUs + pauseUs + 2 * patienceUs);
 }

@@ -12,7 +12,7 @@ export interface Stamp {
   readonly op: number;
 }
 
-/** A replicated register: what was written last. The value null is "erased". */
+/** The last write to a replicated register. The value null is "erased". */
 export interface StampedContent {
   readonly kind: 'stamped';
   readonly stamp: Stamp;

@@ -19,7 +19,7 @@ import type { VentureGround } from './ventures.ts';
 
 type Venture = Deciding | Repair;
 
-/** Tasks of nobody: which unit is it? */
+/** The owner of tasks that serve no operation: they ask which unit it is. */
 const NOBODY = 0;
 /** The identity of units that need none. */
 const ANY_IDENTITY = 0;
@@ -59,7 +59,7 @@ export class UnitsCore implements Core<never, UnitsCommand, UnitsEvent>, Venture
     };
   }
 
-  /** How each unit stands, by what was last heard of it. */
+  /** How each unit stands, by the last news of it. */
   get standings(): readonly UnitStanding[] {
     return this.config.members === null ? this.config.units.map(() => 'whole') : this.tasks.standings;
   }
@@ -274,7 +274,7 @@ export class UnitsCore implements Core<never, UnitsCommand, UnitsEvent>, Venture
     this.tasks.begin(NOBODY, unit, { kind: 'identify' }, step);
   }
 
-  /** Asks units which they are, where somebody waits to know. */
+  /** Asks units which they are, where a task waits to know. */
   #identify(step: UnitsStep): void {
     for (const [unit, identity] of this.#identities.entries()) {
       if (identity !== null || (this.#identifyAtUs[unit] ?? NEVER) > step.monoUs || !this.#isWanted(unit)) continue;

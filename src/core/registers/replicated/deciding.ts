@@ -1,6 +1,6 @@
 /**
- * Consensus on one value, by Figure 10 of Chockler & Malkhi: whoever leads reads the ranked register under a rank above all it has seen, writes what it found
- * there or its own value, and tells the decision. Safe whoever believes to lead; live once one process leads for long enough.
+ * Consensus on one value, by Figure 10 of Chockler & Malkhi: the leader reads the ranked register under a rank above all it has seen, writes the value it
+ * found there or its own, and tells the decision. Safe whichever processes believe to lead; live once one process leads for long enough.
  */
 import { NEVER, type MonoUs } from '../../../kernel/index.ts';
 import type { Stamp } from './contents.ts';

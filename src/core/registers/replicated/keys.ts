@@ -1,6 +1,6 @@
 /**
- * Where the parts of registers are on a unit. A unit that can swap has one record a register; a plain one has one for each incarnation that wrote it, and
- * for each write of an incarnation that was not heard of again. Every key fits into a name, also that of the longest register: long names are hashed.
+ * Where the parts of registers are on a unit. A unit that can swap has one record a register; a plain unit has one for each incarnation that wrote it,
+ * and for each unanswered write of an incarnation. Every key fits into a name, also the key of the longest register: long names are hashed.
  */
 import { encodeName, hashName, NAME_BYTES_MAX, RESERVED_NAME_PREFIX } from '../../../kernel/index.ts';
 
@@ -11,7 +11,7 @@ export const MARK_KEY: string = `${RESERVED_NAME_PREFIX}replica/mark`;
 /** That the unit of this mark has everything. */
 export const WHOLE_KEY: string = `${RESERVED_NAME_PREFIX}replica/whole`;
 
-/** What a register is for, and the letter that its place begins with: for a name that fits, and for one that is hashed. */
+/** What a register is for, and the letter that its place begins with: for a name that fits, and for a hashed name. */
 const LETTERS = { value: { short: '=', long: '+' }, ranked: { short: '!', long: '*' }, decision: { short: '?', long: '%' } } as const;
 export type RegisterKind = keyof typeof LETTERS;
 
@@ -36,7 +36,7 @@ export function placeOf(kind: RegisterKind, name: string): RegisterPlace {
   return { place: `${long}${hashes.join('')}`, name };
 }
 
-/** What the places of values begin with whose names begin so; those of hashed names besides. */
+/** The prefixes of places of values whose names begin so; besides, the prefix of hashed names. */
 export function placesOf(prefix: string): { readonly short: string; readonly hashed: string } {
   const { short, long } = LETTERS.value;
   return { short: `${short}${prefix}`, hashed: long };

@@ -1,7 +1,7 @@
 /**
  * The identity of a unit, as two records. The mark is written first and names the unit anew: an identity that was never used before, the epoch of the unit,
- * and all units that it belongs to. The second record says that the unit of this mark has everything. Whoever wipes a unit takes the mark with it: the second
- * record alone, landing late, names nothing. So no unit counts that lost what it had.
+ * and all units that it belongs to. The second record says that the unit of this mark has everything. Wiping a unit takes the mark with it: the second
+ * record alone, landing late, names nothing. So no unit counts that lost its content.
  */
 import { equalBytes } from '../../../kernel/index.ts';
 import { openRecord, packRecord, sealRecord, unpackRecord } from '../../sealed-record.ts';
@@ -15,7 +15,7 @@ export interface UnitMark {
   readonly slot: number;
   /** The epoch in which the unit was named. In another one it may have lost writes. */
   readonly epoch: Uint8Array;
-  /** All units, as whoever set them up described them. */
+  /** All units, as the operator that set them up described them. */
   readonly members: Uint8Array;
 }
 

@@ -24,7 +24,7 @@ export type Outcome =
 
 export interface Operation {
   readonly number: number;
-  /** The caller's number, or that of the venture it is a part of. */
+  /** The caller's number, or the number of the venture it is a part of. */
   readonly for: { readonly op: number } | { readonly venture: number };
   readonly wish: Wish;
   /** What is put at the units in the second phase. */

@@ -16,7 +16,7 @@ interface PhasePart {
   state: PartState;
   /** Of the unit when this part began. */
   identity: number;
-  /** The one that it waits for. */
+  /** The task that it waits for. */
   task: number;
   restUntilUs: MonoUs;
   found: RegisterContent | null;
@@ -37,7 +37,7 @@ type AnyStep = Step<never, unknown>;
 /** What a phase knows of the units. */
 export interface PhaseGround<AStep extends AnyStep> {
   readonly tasks: UnitTasks<AStep>;
-  /** Which units are whole, by what is known now; null for those that are not. */
+  /** The identities of whole units, by what is known now; null for the others. */
   readonly identities: readonly (number | null)[];
   readonly retryUs: number;
   readonly rules: UnitsRules;

@@ -1,6 +1,7 @@
 /**
- * A unit that lost what it had, or may have, is made whole again while the others are in use: it is marked with an identity that nobody has seen, gets what a
- * quorum of the others has of every register, and is named. What is written meanwhile counts at the others; whoever counted the unit before sees the new mark.
+ * A unit that lost its content, or may have, is made whole again while the others are in use: it is marked with an identity that no process has seen, gets the
+ * content that a quorum of the others has of every register, and is named. Writes meanwhile count at the others; a process that counted the unit before sees
+ * the new mark.
  */
 import { NEVER, type MonoUs } from '../../../kernel/index.ts';
 import type { RegisterContent } from './contents.ts';
@@ -79,7 +80,7 @@ export function repairTaskEnded(repair: Repair, task: UnitTask, isDone: boolean,
     }
     return copyNext(repair, core, step);
   }
-  // What was not heard of may land at any time: never again with this identity.
+  // An access that was not answered may land at any time: never use this identity again.
   if (!isDone) return core.ended(number, { kind: 'not-repaired', op }, step);
   switch (repair.stage) {
     case 'marking':

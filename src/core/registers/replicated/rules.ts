@@ -9,7 +9,7 @@ export interface UnitsRules {
   readonly oneWriteUnderWay: boolean;
   /** The register of a plain unit belongs to one life of a process, not to the process. */
   readonly slotOfLife: boolean;
-  /** What was read once is written back. */
+  /** A value that was read is written back. */
   readonly writesBack: boolean;
   /** A unit without its identity is dead, not blank (rule 26). */
   readonly unmarkedIsDead: boolean;
@@ -23,7 +23,7 @@ export interface UnitsRules {
   readonly freshRanks: boolean;
   /** A write of a ranked register is refused where a higher rank was promised. */
   readonly promiseBinds: boolean;
-  /** Only whoever leads tries to decide. */
+  /** Only the leader tries to decide. */
   readonly leaderDecides: boolean;
 }
 

@@ -1,6 +1,7 @@
 /**
- * What is done at single units: find out which unit it is, get the content of a register, join a content to it, list. Each task is a few accesses, and
- * either succeeds or fails; whoever wants it again begins another. An access that is not answered in time has failed for its task, and may take effect later.
+ * Tasks at single units: find out which unit it is, get the content of a register, join a content to it, list. Each task is a few accesses, and
+ * either succeeds or fails; a caller that wants it again begins another. An access that is not answered in time has failed for its task, and may take effect
+ * later.
  */
 import { NEVER, type MonoUs } from '../../../kernel/index.ts';
 import type { Boot, Completion, Snapshot, Step, Version } from '../../contract.ts';
@@ -28,7 +29,7 @@ export interface UnitsConfig {
 /** What a task is to do. */
 export type TaskWish =
   | { readonly kind: 'identify' }
-  /** Whether the unit is still the one that it was. */
+  /** Whether the unit is still the same unit. */
   | { readonly kind: 'check' }
   | { readonly kind: 'get'; readonly place: string }
   /** `guard`: refuse if a higher rank was promised or written. `thenGets`: the answer has what all others have put there. */
@@ -50,7 +51,7 @@ export interface UnitTask {
   readonly owner: number;
   readonly unit: number;
   readonly wish: TaskWish;
-  /** Of a register, what was found there. */
+  /** The content that was found in a register. */
   found: RegisterContent | null;
   isRefused: boolean;
   places: string[];
@@ -70,7 +71,7 @@ interface UnitAccess {
   readonly next: RegisterContent | null;
 }
 
-/** The identity of units that need none, and of those that a mutant takes for blank. */
+/** The identity of units that need none, and of units that a mutant takes for blank. */
 const ANY_IDENTITY = 0;
 
 type AnyStep = Step<never, unknown>;
@@ -121,12 +122,12 @@ export class UnitTasks<AStep extends AnyStep> {
     this.#first(task, step);
   }
 
-  /** Nobody waits for it any more. */
+  /** No operation waits for it any more. */
   drop(number: number): void {
     this.#tasks.delete(number);
   }
 
-  /** The unit is another one by now: what was put there before is not there. */
+  /** The unit is another one by now: it lacks everything that was put there before. */
   forget(unit: number, step: AStep): void {
     this.#fail(this.#slots.forget(unit), step);
   }
@@ -303,7 +304,7 @@ export class UnitTasks<AStep extends AnyStep> {
     if (written !== null) step.write(unit, written.key, encodeContent(place, written.content), op);
   }
 
-  /** Whoever waited for what is in the slot by now goes on. */
+  /** Tasks that waited for the slot's present content go on. */
   #slotWritten({ unit, place, failed: given }: { unit: number; place: string; failed: readonly number[] }, ok: boolean, step: AStep): void {
     this.#fail(given, step);
     if (!ok) return;

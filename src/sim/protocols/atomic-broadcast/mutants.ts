@@ -1,4 +1,4 @@
-/** The mutants of atomic broadcast: its own rules, and those of the consensus inside that a log adds to. Each lacks one rule, in worlds in which that rule matters. */
+/** The mutants of atomic broadcast: its own rules, and the rules of the consensus inside that a log adds to. Each lacks one rule, in worlds in which that rule matters. */
 import {
   ALL_BROADCAST_RULES,
   ALL_CONSENSUS_RULES,

@@ -25,7 +25,7 @@ import { BROADCAST_RETRY_US, drawBroadcastWorld, type BroadcastScenario, type Br
 type BroadcastNode = BroadcastCore | BroadcastClientCore;
 export type AtomicBroadcastSim = SimProtocol<BroadcastMessage, BroadcastCommand, BroadcastEvent, BroadcastWorld, BroadcastNode>;
 
-/** What is said on what was stored, or begins something. */
+/** Messages that depend on stored records, or begin something. */
 const OWN_VOTES: ReadonlySet<BroadcastOwnMessage['kind']> = new Set(['publish', 'published', 'founded', 'begun'] as const);
 
 export const atomicBroadcast: AtomicBroadcastSim = {

@@ -1,6 +1,6 @@
 /**
  * The application on a member or a client: it publishes, reads the whole log, and tells the history of both. Once the world has healed it publishes a little more, and waits until it has read that. On the first member, an
- * operator stands by who begins a stopped group anew, once: in some worlds in which members lose their memory, and wherever the disks show that the founding was lost. A group that stops otherwise fails.
+ * operator begins a stopped group anew, once: in some worlds in which members lose their memory, and wherever the disks show that the founding was lost. A group that stops otherwise fails.
  */
 import { quorumOf } from '../../../kernel/index.ts';
 import { remembersFounding } from '../../../core/index.ts';
@@ -34,7 +34,7 @@ export interface LookedAt {
 
 const PUBLISH = 0;
 const READ = 1;
-/** After the world has healed everybody publishes so many messages more. */
+/** After the world has healed every node publishes so many messages more. */
 const OWED = 2;
 const NAMES = ['a', 'b'];
 const RENEW_US = CONSENSUS_TERM_US * 5;
@@ -245,7 +245,10 @@ export class BroadcastUser implements User<BroadcastEvent> {
     this.#desk.command({ kind: 'renew', waitUs: RENEW_US });
   }
 
-  /** Nothing is owed to a group without a majority, of members that remember where they may forget and nobody stands by, or, where nobody comes back, of members that are up. */
+  /**
+   * Nothing is owed to a group without a majority: of members that remember, where they may forget and no operator stands by; or, where crashed members do not come back, of
+   * members that are up.
+   */
   get #isExcused(): boolean {
     const { standing, suspected = [] } = this.#core;
     const { members, keeps } = this.#world.broadcast;
@@ -259,7 +262,7 @@ export class BroadcastUser implements User<BroadcastEvent> {
     return this.#world.mayStop && !this.#world.renews;
   }
 
-  /** A client cannot tell a group that has stopped from one that is slow: it asks. */
+  /** A client cannot tell a stopped group from a slow group: it asks. */
   #maySurvey(): void {
     if (!this.#isMember && this.#mayStopForGood && this.#isHealedSince(30)) this.#desk.command({ kind: 'survey' });
   }

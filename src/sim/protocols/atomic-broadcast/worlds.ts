@@ -1,4 +1,4 @@
-/** The worlds of atomic broadcast: those of consensus, with a log that may be short, clients beside the members, and now and then an operator. */
+/** The worlds of atomic broadcast: the worlds of consensus, with a log that may be short, clients beside the members, and now and then an operator. */
 import { spanUs, type Chooser, type SpanUs } from '../../../kernel/index.ts';
 import type { BroadcastConfig, BroadcastLimits, LambdaChoice } from '../../../core/index.ts';
 import type { FaultPlan } from '../../faults.ts';

@@ -75,7 +75,7 @@ export const fastCt: FastCtSim = {
     },
   }),
   isVote: (message: FastCtMessage): boolean => CONSENSUS_VOTES.has(message.message.kind),
-  // Those of leases are in capitals.
+  // Messages of leases are in capitals.
   describeMessage: (message: FastCtMessage): string =>
     message.lane === CONSENSUS_LANE ? describeConsensus(message.message) : intervalProtocol.describeMessage(message.message),
   describeCommand: describeConsensusCommand,

@@ -5,8 +5,8 @@ import type { Mutant } from '../../protocol.ts';
 /**
  * What a world is made for. `disk`: members crash, mostly just after they have said something, and find their disks again. `memory`: members come back without their
  * memory, but seldom two at once. `paper`: the papers' model: crashed members stay so, channels lose nothing, nothing is said twice. `torn`: links are
- * cut and members crash while they tell what was decided, and suspect each other at once. `promises`: the same, with slow disks,
- * and whoever crashes is back at once. `liars`: a client lies.
+ * cut and members crash while they tell decisions, and suspect each other at once. `promises`: the same, with slow disks,
+ * and a crashed member is back at once. `liars`: a client lies.
  */
 export type ConsensusShape = 'disk' | 'memory' | 'paper' | 'torn' | 'promises' | 'liars';
 
@@ -15,7 +15,7 @@ export interface ConsensusMutant extends Mutant {
   readonly needs?: ConsensusShape;
 }
 
-/** Those that [CT96] has as well. */
+/** The mutants that [CT96] has as well. */
 export const CONSENSUS_MUTANTS: readonly ConsensusMutant[] = [
   {
     name: 'ts-zero',
@@ -121,7 +121,7 @@ const SHARED: readonly string[] = [
   'no-relay',
 ];
 
-/** Some of those of [CT96], and those of the FAST round. */
+/** Some mutants of [CT96], and the mutants of the FAST round. */
 export const FAST_MUTANTS: readonly FastMutant[] = [
   ...CONSENSUS_MUTANTS.filter(({ name }) => SHARED.includes(name)),
   {

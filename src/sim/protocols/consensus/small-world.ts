@@ -1,6 +1,6 @@
 /**
- * The small world of consensus: one instance, members that propose a value each, and no time. Nobody suspects anybody: later rounds come of crashes, since whoever comes back enters a round above the one it has
- * stored. What a member stores, when it crashes and what of it is delivered, all of it is tried.
+ * The small world of consensus: one instance, members that propose a value each, and no time. No member suspects another: later rounds come of crashes, since a member that comes back enters a round above the
+ * one it has stored. The search tries every write of a member, every crash and every delivery.
  */
 import type { ConsensusMessage, Snapshot } from '../../../core/index.ts';
 import { budgetBounds, countBound, type Budgets } from '../../explorer/bounds.ts';

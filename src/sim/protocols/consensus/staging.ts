@@ -24,7 +24,7 @@ import type { FastCtWorld } from './fast-ct.ts';
 import { decoded, encoded, type ProposeCommand } from './user.ts';
 import { CONSENSUS_TERM_US, type ConsensusWorld } from './worlds.ts';
 
-/** `window`, `kept`: instances that are open at once, and decisions that are told. `heartbeat`, `timeout`: of the failure detector. `retry`: after which time what was not answered is said again, or `never`. */
+/** `window`, `kept`: instances that are open at once, and decisions that are told. `heartbeat`, `timeout`: of the failure detector. `retry`: after which time an unanswered message is sent again, or `never`. */
 const SHARED: Settings = {
   members: '3',
   keeps: 'disk',
@@ -123,7 +123,7 @@ function sharedSettings({ members, keeps, window, kept, detector, retryUs }: Con
   };
 }
 
-/** Nobody proposes by itself. */
+/** No member proposes by itself. */
 function scenarioOf<More extends object>(consensus: ConsensusConfig, more: More): Scenario<ConsensusWorld & More> {
   return calmScenario(consensus.members, CONSENSUS_TERM_US, { consensus, pauseUsMax: 1, proposers: 0, ...more });
 }
@@ -177,7 +177,7 @@ class ConsensusActor implements Actor<ConsensusEvent | FastCtEvent> {
     if (event.kind !== 'decided') return;
     const { instance } = event;
     const value = decoded(event.value);
-    // Whoever takes part without a value of its own proposes the empty one.
+    // A member that takes part without a value of its own proposes the empty value.
     if (value === '') desk.record({ kind: 'proposed', instance, value });
     desk.record({ kind: 'decided', instance, value });
   }

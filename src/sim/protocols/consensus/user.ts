@@ -1,4 +1,4 @@
-/** A member's application: it proposes values of its own in instances that are open, tells the history what was decided, and once the world has healed waits for more decisions. */
+/** A member's application: it proposes values of its own in open instances, tells the history the decisions, and once the world has healed waits for more decisions. */
 import { quorumOf } from '../../../kernel/index.ts';
 import type { ConsensusEvent, FastCtEvent, Standing } from '../../../core/index.ts';
 import type { Desk, Sometime, User } from '../../protocol.ts';
@@ -25,7 +25,7 @@ export interface ConsensusMember {
 
 export type ProposeCommand = { readonly kind: 'propose'; readonly instance: number; readonly value: Uint8Array };
 
-/** After the world has healed everybody decides so many instances more. */
+/** After the world has healed every member decides so many instances more. */
 const OWED = 2;
 
 export class ConsensusUser implements User<ConsensusEvent> {
@@ -34,7 +34,7 @@ export class ConsensusUser implements User<ConsensusEvent> {
   protected readonly desk: Desk<ProposeCommand>;
   readonly #isRestarted: boolean;
   #values = 0;
-  /** It proposes once in an instance; older ones are decided. */
+  /** It proposes once in an instance; older instances are decided. */
   #proposed: number[] = [];
   #wasAbstaining = false;
   #goal = Infinity;
@@ -81,7 +81,7 @@ export class ConsensusUser implements User<ConsensusEvent> {
     const { members, mode } = this.#config.consensus;
     const text = decoded(value);
     desk.sometimes('decision');
-    // Whoever takes part without a value of its own proposes the empty one.
+    // A member that takes part without a value of its own proposes the empty value.
     if (text === '') {
       desk.sometimes('empty-decision');
       desk.record({ kind: 'proposed', instance, value: text });
@@ -113,7 +113,7 @@ export class ConsensusUser implements User<ConsensusEvent> {
     if (standing === 'voting' && decidedUpTo >= this.#goal) this.desk.done();
   }
 
-  /** Nothing is owed to a group without a majority: of members that remember, or, where nobody comes back, of members that are up. */
+  /** Nothing is owed to a group without a majority: of members that remember, or, where crashed members do not come back, of members that are up. */
   get #isExcused(): boolean {
     const { standing, suspected, isStopped } = this.#core;
     const { members, keeps } = this.#config.consensus;

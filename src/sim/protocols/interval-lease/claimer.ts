@@ -48,7 +48,7 @@ export class Claimer {
     this.#desk.command({ kind: 'call-off', claim });
   }
 
-  /** False if it is not about a claim, or about one that was called off meanwhile. */
+  /** False if the event is not about a claim, or about a claim that was called off meanwhile. */
   hear(event: IntervalEvent): boolean {
     if (!('claim' in event)) return false;
     const { claim } = event;

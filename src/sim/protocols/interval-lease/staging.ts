@@ -83,7 +83,7 @@ export const intervalTapeToScript: TapeToScript<IntervalCommand, IntervalWorld> 
   }),
   spares: ['clients'],
   say,
-  // A claim waits as long as it takes, whoever makes it.
+  // A claim waits as long as it takes, whichever node makes it.
   insist: ({ verb, words }: { verb: string; words: readonly string[] }): { verb: string; words: readonly string[] } | null =>
     verb === 'claim' || verb === 'next' ? { verb, words } : null,
   use: (): null => null,

@@ -1,4 +1,4 @@
-/** The application on a node: members begin their disks, and whoever claims wants what others want, inside and across it, and blocks wherever they are. */
+/** The application on a node: members begin their disks, and claimants claim intervals that others want, inside and across them, and blocks wherever they are. */
 import { INTEGER_MAX, type IntervalCommand, type IntervalEvent, type IntervalLeaseCore } from '../../../core/index.ts';
 import type { Desk, User } from '../../protocol.ts';
 import { Claimer } from './claimer.ts';
@@ -83,7 +83,7 @@ export class IntervalUser implements User<IntervalEvent> {
     this.#owed = this.#claimer.next(this.#habits.spaces[0] ?? 's', this.#habits.block);
   }
 
-  /** All claims were answered, nothing is left of them but what was granted, and a member's disk is in use and known to be. */
+  /** All claims were answered, nothing is left of them but the granted integers, and a member's disk is in use and known to be. */
   #doneIfServed(): void {
     const { diskPhase } = this.#core;
     if (!this.#desk.healed || !this.#isServed || this.#claimer.made.size > 0) return;

@@ -14,17 +14,17 @@ export interface ClaimHabits {
   readonly pauseUsMax: number;
   /** Claims of one process that are under way at once. */
   readonly atOnce: number;
-  /** One in so many wants a block wherever it is; 0 is none. */
+  /** One claim in so many wants a block wherever it is; 0 is none. */
   readonly blockEvery: number;
-  /** One in so many is called off, answered or not; 0 is none. */
+  /** One claim in so many is called off, answered or not; 0 is none. */
   readonly callOffEvery: number;
   /** All ask for the same blocks of this size. */
   readonly block: number;
-  /** One in two asks for what lies across, inside or around them. */
+  /** One claim in two asks for an interval across, inside or around them. */
   readonly strays: boolean;
   /** All but so many integers are claimed at first; 0 is none. */
   readonly room: number;
-  /** One in so many claims everything; 0 is none. */
+  /** One claim in so many is for everything; 0 is none. */
   readonly everythingEvery: number;
 }
 
@@ -41,8 +41,8 @@ export interface IntervalWorld {
 export type IntervalScenario = Scenario<IntervalWorld>;
 
 /**
- * `rush`: hardly any faults, everybody wants the same. `half-way`: disks are lost while claims are half way. `literal`: refused requests are recorded.
- * `scarce`: there are few integers, and members miss claims. `lost-again`: disks are lost while they join.
+ * `rush`: hardly any faults, every claimant wants the same. `half-way`: disks are lost while claims are half way. `literal`: refused requests are
+ * recorded. `scarce`: there are few integers, and members miss claims. `lost-again`: disks are lost while they join.
  */
 export type IntervalShape =
   | 'any'
@@ -179,7 +179,7 @@ function faultsOf(shape: IntervalShape, chooser: Chooser, members: number): Faul
   }
 }
 
-/** Two processes never share a data directory, so nobody is taken for dead and lives on beside its successor. */
+/** Two processes never share a data directory, so no process is taken for dead and lives on beside its successor. */
 function anyFaults(chooser: Chooser, members: number): FaultPlan {
   const faults = drawFaults(chooser, { termUs: INTERVAL_TERM_US, ratePpmMax: 100_000, offsetUsMax: INTERVAL_TERM_US });
   faults.twinPpm = 0;

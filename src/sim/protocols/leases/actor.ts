@@ -29,7 +29,7 @@ interface ActedLease {
   safe?: boolean;
   /** When it will be given back, where all goes well. */
   backAt?: number;
-  /** It was held before all began to go well: whoever asks again wants it once more. */
+  /** It was held before all began to go well: a caller that asks again wants it once more. */
   before?: boolean;
   /** What it said of itself when it asked. */
   readonly saying?: string;
@@ -39,7 +39,7 @@ interface ActedLease {
   upgrades?: number;
   /** How often it was offered. */
   offers?: number;
-  /** It has said something of itself since: to whoever asks for that, it is a register. */
+  /** Its metadata has changed since: to askers, it is a register. */
   speaks?: boolean;
 }
 
@@ -50,7 +50,7 @@ export interface LeaseActorSnapshot {
   readonly questions: readonly (readonly [number, string])[];
 }
 
-/** Requests to be the only one are numbered beside those that began with nothing. */
+/** Requests to be the only holder are numbered beside requests that began with nothing. */
 const UPGRADE_NUMBERS = 1_000_000;
 
 /** How many words follow the node, at most; `lease N` is not counted. What an acquire takes is read word by word. */
@@ -81,7 +81,7 @@ export class LeaseActor implements Actor<LeaseEvent> {
   /** Since when all goes well, by the monotonic clock. */
   #settledAt = Infinity;
   #ways: Ways = {};
-  /** What was refused and is to be asked for again. */
+  /** Refused requests that are to be made again. */
   #again: (ActedLease & { readonly at: number })[] = [];
 
   constructor(core: LeaseHolder, desk: Desk<LeaseCommand>, manner: Manner) {
@@ -227,7 +227,7 @@ export class LeaseActor implements Actor<LeaseEvent> {
     this.#desk.command({ kind: 'acquire', lease, name: bytes, termUs, waitUs, keep, ...meta, ...mode });
   }
 
-  /** A holder says something of itself, and whoever asks a quorum later reads it: a register, whose first value came with the acquire. */
+  /** A holder changes its metadata, and later questions to a quorum read it: a register, whose first value came with the acquire. */
   #proclaim(words: readonly string[]): void {
     const lease = this.#find('proclaim', words);
     const value = words[1] === 'lease' ? undefined : words[1];

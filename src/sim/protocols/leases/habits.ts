@@ -1,4 +1,4 @@
-/** What all worlds of lease engines are made of: keys of members, and users who do nothing unusual. */
+/** Parts of all worlds of lease engines: keys of members, and users that do nothing unusual. */
 import { encodeName, hashName } from '../../../kernel/index.ts';
 
 export interface QuorumHabits {
@@ -13,13 +13,13 @@ export interface QuorumHabits {
   readonly restless?: boolean;
   /** Until the world heals leases are not renewed, many are short or held for a moment only, and the next is asked for at once. */
   readonly hasty?: boolean;
-  /** Nobody waits for a lease before the world heals. */
+  /** No user waits for a lease before the world heals. */
   readonly impatient?: boolean;
-  /** Whoever asks waits for terms before it changes its mind. */
+  /** A user that asks waits for terms before it changes its mind. */
   readonly patient?: boolean;
-  /** Nobody wants anything before the world heals; then everybody wants the same name at the same instant. */
+  /** No user wants anything before the world heals; then every user wants the same name at the same instant. */
   readonly rush: boolean;
-  /** Nobody waits then: who is refused tries again, all after the same pause. */
+  /** No user waits then: a user that is refused tries again, all after the same pause. */
   readonly trying: boolean;
   readonly livenessUs: number;
   /** Whether the engine can tell of changes. */
@@ -30,7 +30,7 @@ export interface QuorumHabits {
   readonly silenceUs: number;
   /** Not the first process on its node. */
   readonly restarted: boolean;
-  /** Members begin silent, and some of them bootstrap the cell as long as nobody has asked for anything: that is what brand-new means. */
+  /** Members begin silent, and some of them bootstrap the cell as long as no user has asked for anything: that is what brand-new means. */
   readonly bootstraps: boolean;
   readonly isMember: boolean;
   readonly opened: { asked: boolean };
@@ -46,9 +46,9 @@ export interface QuorumHabits {
   readonly wideNumbers?: boolean;
   /** Whether what learners believe goes into the history. */
   readonly tellsBeliefs: boolean;
-  /** Everyone asks who holds what, all the time, until the world heals; and many leases are short, so that votes run out meanwhile. */
+  /** Every user asks for the holders of names, all the time, until the world heals; and many leases are short, so that votes run out meanwhile. */
   readonly curious?: boolean;
-  /** Clocks leave the bound: everyone compares its own with those of so many members. */
+  /** Clocks leave the bound: every node compares its own with the clocks of so many members. */
   readonly compares?: { readonly members: number; readonly rateErrorPpm: number } | undefined;
 }
 

@@ -4,10 +4,10 @@ import type { QuorumMessage, RoundMessage } from '../../../core/index.ts';
 import type { LiarGround } from '../../protocol.ts';
 
 const TERM_US = 1_000_000;
-/** Whoever believes it and goes on from there can still say so. */
+/** A node that believes it and goes on from there can still say so. */
 const FAR = BALLOT_TIME_MAX - 1_000_000;
 
-/** Names nobody else asks for: enough of them that a table which kept them all would be noticed. */
+/** Names that no honest node asks for: enough of them that a table which kept them all would be noticed. */
 const NAMES = 100_000;
 const REASONS = 11;
 
@@ -39,7 +39,7 @@ export class LiarNumbers {
     return this.isChanged ? (others[this.#ground.choose(others.length)] ?? value) : value;
   }
 
-  /** A ballot, a clock or a token: near what was heard, at the edges of belief, beyond. */
+  /** A ballot, a clock or a token: near a number that was heard, at the edges of belief, beyond. */
   time(heard: number): number {
     const wall = Math.max(0, Math.floor(this.#ground.wallUs));
     const edge = wall + this.#aheadUsMax;
@@ -67,7 +67,7 @@ export class LiarNumbers {
     return this.either(heard, [0, heard + 1, 1 + this.#ground.choose(8), this.#ground.choose(2 ** 31)]);
   }
 
-  /** Any kind. Whoever heard a question can answer it, and a vote can be given back. */
+  /** Any kind. A liar that heard a question can answer it, and a vote can be given back. */
   kind(heard: number, isMadeUp: boolean, last: number): number {
     if (isMadeUp || this.one(4)) return 1 + this.#ground.choose(last);
     return this.one(2) ? Math.min(heard + (this.one(2) ? 1 : 3), last) : heard;
@@ -84,7 +84,7 @@ export class LiarNumbers {
     if (this.isChanged) message.setMeta(Uint8Array.from({ length: choose(64) }, () => choose(256)));
   }
 
-  /** Its own as often as not, so that it is heard at all; or that of some process. */
+  /** Its own as often as not, so that it is heard at all; or the incarnation of some process. */
   who(heard: Incarnation): Incarnation {
     const { boot, nodes } = this.#ground;
     if (!this.isChanged) return heard;

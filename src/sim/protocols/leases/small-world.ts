@@ -1,11 +1,11 @@
-/** What the small worlds of all lease engines share: one name, a stage, and what holders and those who want to be may do. */
+/** The common part of the small worlds of all lease engines: one name, a stage, and the offers of holders and proposers. */
 import { AnswerReferee, type Referee } from '../../../check/index.ts';
 import { budgetBounds, countBound, shareBound, switchBound, type BoundsOf, type Budgets } from '../../explorer/bounds.ts';
 import type { Addressee, NodeView, Offer } from '../../explorer/small-world.ts';
 import type { Settings } from '../../stage/staging.ts';
 import type { LeaseActorSnapshot } from './actor.ts';
 
-/** Nobody asks questions in these worlds, so what answers are judged by would only tell states apart. */
+/** No node asks questions in these worlds, so the memory of this referee would only tell states apart. */
 export function withoutAnswers(referees: readonly Referee[]): readonly Referee[] {
   return referees.filter((referee) => !(referee instanceof AnswerReferee));
 }
@@ -27,7 +27,7 @@ export interface LeaseBounds extends Budgets {
   readonly renewals: number;
   /** Whether a holder may give its lease back. */
   readonly releases: boolean;
-  /** Clocks of those who vote run fast by this, of those who ask slow: as far apart as the engine is told they may be. */
+  /** Clocks of acceptors run fast by this, of proposers slow: as far apart as the engine is told they may be. */
   readonly driftPpm: number;
   /** How many instants a lease lasts. */
   readonly term: number;
@@ -35,7 +35,7 @@ export interface LeaseBounds extends Budgets {
 
 type Usual = Partial<Budgets & Pick<LeaseBounds, 'acceptors' | 'renewals'>>;
 
-/** Unless a world says otherwise: three who vote, two who ask once for two instants, nothing that fails, one instant to spend. */
+/** Unless a world says otherwise: three acceptors, two proposers that ask once for two instants, nothing that fails, one instant to spend. */
 export function leaseBounds({ acceptors = 3, renewals = 0, ...budgets }: Usual = {}): BoundsOf<LeaseBounds> {
   const { instants, ...faults } = budgetBounds(budgets);
   return {
@@ -96,7 +96,7 @@ export function ownerOf({ node, incarnation, mutant }: Addressee): number {
   return mutant === 'owner-is-node' ? node + 1 : incarnation;
 }
 
-/** The caller on a node may still ask for a lease, or for more of one that it has. One that may crash may ask again. */
+/** The caller on a node may still ask for a lease, or for more of a lease that it has. A node that may crash may ask again. */
 export function mayAskAgain({ attempts, renewals, crashes }: LeaseBounds, { life, actor }: NodeView): boolean {
   const { asked, leases } = actor as unknown as LeaseActorSnapshot;
   if (asked + life < attempts || (crashes > 0 && life + 1 < attempts)) return true;

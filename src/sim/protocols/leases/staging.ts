@@ -1,4 +1,4 @@
-/** What the stages of all lease engines share: who votes, how long messages take, and how a run of the simulator is told there. */
+/** The common part of the stages of all lease engines: the voters, the latency of messages, and how a run of the simulator is told there. */
 import { spanUs } from '../../../kernel/index.ts';
 import { stretch, type LeaseCommand } from '../../../core/index.ts';
 import type { Scenario } from '../../protocol.ts';

@@ -32,7 +32,7 @@ const NEAR_2_32 = 2 ** 32 - 8;
 /** Of a term: how often rates are compared, and over how much. */
 const RATE_LOOKS = 200;
 const RATE_WINDOWS = 16;
-/** Nobody asks for too long a term or for too much, and clocks are near: only a liar's word could say so, and that is not heard. */
+/** No user asks for too long a term or for too much, and clocks are near: only a liar's word could say so, and that is not heard. */
 const LIARS_WORDS: ReadonlySet<string> = new Set(['too-long', 'ahead', 'no-place', 'no-room']);
 
 export class QuorumUser extends HandleUser<QuorumCommand, Handle> implements User<QuorumEvent> {
@@ -90,7 +90,7 @@ export class QuorumUser extends HandleUser<QuorumCommand, Handle> implements Use
     });
   }
 
-  /** Whoever starts a brand-new cell may do so from any member, and from several at once. */
+  /** An operator of a brand-new cell may bootstrap it from any member, and from several at once. */
   #bootstrapLater(): void {
     const { bootstraps, isMember, restarted, opened, maxTermUs } = this.#habits;
     const desk = this.desk;
@@ -122,7 +122,7 @@ export class QuorumUser extends HandleUser<QuorumCommand, Handle> implements Use
         return;
       case 'outlived':
         desk.sometimes(event.member === desk.node ? 'outlived-itself' : 'older-life-left-out');
-        // Whoever looks after it starts it anew.
+        // The operator starts it anew.
         if (event.member === desk.node) desk.quit(desk.choose(this.#habits.maxTermUs));
         return;
       case 'disk-failed':
@@ -344,7 +344,7 @@ export class QuorumUser extends HandleUser<QuorumCommand, Handle> implements Use
     }
   }
 
-  /** A holder changes what it says of itself, and asks a quorum what it says: to whoever asks later, that is a register. */
+  /** A holder changes its metadata, and asks a quorum for it: to later askers, that is a register. */
   #speak(handle: Handle): void {
     const desk = this.desk;
     const { lease, resource } = handle;

@@ -135,7 +135,7 @@ function withKept(scenario: ModesScenario, keeps: Keeps): ModesScenario {
   return { ...scenario, faults: { ...faults, twinPpm: 0, keepDiskPpm: MILLION }, config: { ...config, keeps: all, fenced: true } };
 }
 
-/** The same cell with other faults. Nobody is kept in order there, and wall clocks are as the shape has them. */
+/** The same cell with other faults. Waiters are not kept in order there, and wall clocks are as the shape has them. */
 function inShape(scenario: ModesScenario, shape: Shape, chooser: Chooser): ModesScenario {
   const { config, faults: before, termUs } = scenario;
   const isKept = config.keeps.length > 0;

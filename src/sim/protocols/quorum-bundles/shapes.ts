@@ -27,7 +27,7 @@ const FAULTS: Record<BundleShape, (chooser: Chooser) => Partial<FaultPlan>> = {
     cutEveryUs: TERM_US + chooser.below(TERM_US * 2),
     cutUsMax: TERM_US * 2 + chooser.below(TERM_US),
   }),
-  /** A voter has forgotten what was in its bundle, and has another of the same holder soon. */
+  /** A voter has forgotten the votes in its bundle, and has another bundle of the same holder soon. */
   renumbered: (chooser) => ({
     lossPpm: chooser.below(2) * chooser.below(50_000),
     crashEveryUs: TERM_US + chooser.below(TERM_US),

@@ -13,7 +13,7 @@ type ViewsScenario = ReturnType<typeof viewsProtocol.plan>;
 const TERM_US = 1_000_000;
 const RTT_US = 10_000;
 const MEMBERS = 3;
-/** Of members there ever are, and of clients, the last of which changes the cell. */
+/** Of members there ever are, and of clients; the last client changes the cell. */
 const NUMBERS = 5;
 const CLIENTS = 4;
 

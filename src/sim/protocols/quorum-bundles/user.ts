@@ -20,7 +20,7 @@ export interface KeeperHabits {
 /** Timers and leases of the applications have lower numbers. */
 const OWN_TAGS = 2_000_000_000;
 const OWN_LEASES = 2_000_000;
-/** What is to be given back has its number above that of what is to be taken. */
+/** Leases to be given back are numbered above leases to be taken. */
 const GIVE_BACK = 1000;
 /** A lease that is given back is held for so many terms at most. */
 const CHURN_TERMS = 3;

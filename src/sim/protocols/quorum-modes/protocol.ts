@@ -1,4 +1,4 @@
-/** Worlds of the quorum engine in which leases are more than exclusive and kept: what can end them early, how they are shared, who they are handed to. */
+/** Worlds of the quorum engine in which leases are more than exclusive and kept: what can end them early, how they are shared, and their heirs. */
 import { encodeName, type Chooser } from '../../../kernel/index.ts';
 import {
   ACCEPTED,

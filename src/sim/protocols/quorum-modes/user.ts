@@ -25,11 +25,11 @@ export interface ModeHabits {
   readonly livenessUs: number;
   readonly habits: readonly Habit[];
   readonly nodes: number;
-  /** Where the order of waiters is judged nobody upgrades: an upgrade stands before all. Nor does anyone choose its heir. */
+  /** Where the order of waiters is judged no user upgrades: an upgrade stands before all. Nor does any user choose its heir. */
   readonly orderly: boolean;
   /** How often a lease is used before it is given back, at most. */
   readonly usesMax?: number;
-  /** All leases are kept, for the longest term: those of a process are in one bundle. Rivals ask often, and seldom wait. */
+  /** All leases are kept, for the longest term: the leases of a process are in one bundle. Rivals ask often, and seldom wait. */
   readonly steadfast?: boolean;
   /** Use and rest of a slot may be longer than the longest term. */
   readonly overlong?: boolean;
@@ -48,11 +48,11 @@ interface Handle extends LeaseHandle {
   upgrade: number;
   /** It stands in line. */
   upgradeWaits: boolean;
-  /** The question who waits, whose answer it will choose an heir from; 0 if there is none. */
+  /** The question for the waiters, from whose answer it will choose an heir; 0 if there is none. */
   lineAsked: number;
   /** How often it may still be offered. */
   offersLeft: number;
-  /** Somebody waited when it last heard of the line. */
+  /** The line had a waiter when it last heard of it. */
   isWanted: boolean;
   /** As the history was told last. */
   deadline: HoldDeadline;
@@ -373,7 +373,7 @@ export class ModesUser extends HandleUser<QuorumCommand, Handle> implements User
       desk.used(resource.text, handle.token);
       if (handle.slot >= 0) desk.used(slotText(handle), handle.token);
     } else this.#judgeLoss(handle, 'could not use');
-    // Who waits to be the only one does not let go.
+    // A reader that waits to be the only holder does not let go.
     const isWaiting = handle.upgrade > 0 && desk.healed;
     if (handle.state === 'holding') this.#changeMode(handle);
     if (handle.state === 'holding' && !isWaiting && --handle.usesLeft < 0) this.#giveBack(handle);
@@ -411,7 +411,7 @@ export class ModesUser extends HandleUser<QuorumCommand, Handle> implements User
       this.later(desk.choose(inUs), () => desk.command({ kind: 'release', lease, name: resource.bytes }));
   }
 
-  /** To the next in line, or to one that it asks for first. It holds on until it hears that it has stopped. */
+  /** To the next in line, or to a waiter that it asks for first. It holds on until it hears that it has stopped. */
   #handOver(handle: Handle): void {
     const desk = this.desk;
     const { lease, resource } = handle;

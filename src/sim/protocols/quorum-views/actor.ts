@@ -26,13 +26,13 @@ const OWN_LEASES = 1_000_000;
 
 /** What an application remembers of leases, and of the cell. */
 export interface ViewsActorSnapshot extends LeaseActorSnapshot {
-  /** How the cell is to be, as it was said, and what whoever changes it remembers; null where nobody does. */
+  /** The target of the change, as it was said, and the memory of its initiator; null where there is no initiator. */
   readonly change: { readonly words: readonly string[]; readonly initiator: Snapshot } | null;
   readonly changes: number;
   readonly ownLeases: number;
-  /** When whoever changes the cell goes on by itself. */
+  /** When the initiator goes on by itself. */
   readonly goesOnAt: number;
-  /** The view that this member has adopted and nobody has stored yet. */
+  /** The view that this member has adopted and that is not stored yet. */
   readonly unstored: Pick<View, 'epoch' | 'id'> | null;
   readonly hasStored: boolean;
 }
@@ -87,7 +87,7 @@ export class ViewsActor implements Actor<QuorumEvent> {
     this.#leases.event(event);
   }
 
-  /** When it goes on by itself, where nobody says `go-on`. */
+  /** When it goes on by itself, without `go-on`. */
   get wakeAt(): number {
     return Math.min(this.#leases.wakeAt, this.#desk.healed ? (this.#initiator?.wakeAt ?? NEVER) : NEVER);
   }

@@ -7,14 +7,18 @@ import type { Mutant } from '../../protocol.ts';
  * - `steady`: nothing fails, and nothing may be lost; in half of them the machines of new members come up late.
  * - `split`: few of many members vote on a name.
  * - `forgetful`: members are started again and again.
- * - `sundered`: the cell moves to other members, the first ones all go down at once, and in half of the worlds nobody stores a view.
+ * - `sundered`: the cell moves to other members, the first members all go down at once, and in half of the worlds no operator stores a
+ * view.
  * - `lagging`: few of many members vote on a name, one is replaced after the other, and the world falls apart into two sides.
- * - `rivals`: many change the cell at once and leave their work half done.
+ * - `rivals`: many initiators change the cell at once and leave their work half done.
  * - `floors`: clocks are far apart, disks keep how high tokens were, and new members ask for names that others have had.
  * - `longer`: the cell begins with short terms, and all members go down at once.
  */
 export type StormShape = 'storm' | 'steady' | 'split' | 'forgetful' | 'sundered' | 'lagging' | 'rivals' | 'floors' | 'longer';
-/** Who changes the cell and who hears whom is planned, but not to the instant. `halfway`: that a change is over reaches one member, and another finishes it. `hearsay`: one of two views of an epoch is told when the other is about to end. */
+/**
+ * Which node changes the cell and which nodes hear each other is planned, but not to the instant. `halfway`: that a change is over reaches one member, and another finishes it. `hearsay`: one of two views of an epoch is told when the other
+ * is about to end.
+ */
 export type PlannedShape = 'halfway' | 'hearsay';
 export type ViewShape = StormShape | PlannedShape;
 

@@ -1,6 +1,6 @@
 /**
- * Which world is drawn, and those in which three or four things must happen in one order: who changes the cell and who hears whom is planned there,
- * but not to the instant, so that what comes of it is for the cores to say.
+ * Which world is drawn, and the worlds in which three or four things must happen in one order: which node changes the cell and which nodes hear
+ * each other is planned there, but not to the instant, so that the cores decide what comes of it.
  */
 import { encodeName, type Chooser } from '../../../kernel/index.ts';
 import { deriveTiming } from '../../../core/index.ts';
@@ -38,7 +38,7 @@ const [FIRST, SECOND, ONE, OTHER] = [5, 6, 7, 8] as const;
 const NODES = 9;
 const RTT_US = 4_000;
 
-/** Clocks are told to differ by far more than they do: between the last renewal of whoever changes the cell and the end of the change there is time. */
+/** Clocks are told to differ by far more than they do: between the initiator's last renewal and the end of the change there is time. */
 const RATE_ERROR_PPM = 100_000;
 const RATE_PPM_MAX = 1_000;
 

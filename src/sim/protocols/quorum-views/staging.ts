@@ -1,4 +1,4 @@
-/** A cell whose members change, on a stage: acceptors a, b, c, …, of which the first so many are its members at first, and proposers p, q, …. */
+/** A cell whose members change, on a stage: acceptors a, b, c, …, the first so many of which are its members at first, and proposers p, q, …. */
 import { deriveTiming, type QuorumCommand, type QuorumCore, type QuorumEvent } from '../../../core/index.ts';
 import type { Desk, Scenario } from '../../protocol.ts';
 import { settingCount, settingIsOn } from '../../stage/settings.ts';
@@ -9,7 +9,7 @@ import { LEASE_DEFAULTS, leaseCell, withAttempts } from '../leases/staging.ts';
 import { VIEW_VERBS, ViewsActor } from './actor.ts';
 import type { ViewsWorld } from './worlds.ts';
 
-/** 0 founders are all acceptors. Views are stored by whoever runs a member: a line says so. `floors`: how many buckets names have for the highest token there was. */
+/** 0 founders are all acceptors. The operator of a member stores views: a line says so. `floors`: how many buckets names have for the highest token there was. */
 const VIEWS_DEFAULTS: Settings = { ...LEASE_DEFAULTS, founders: '0', floors: '1' };
 
 const FLOORS_MAX = 1024;
@@ -41,7 +41,7 @@ function viewsScenario(settings: Settings): Scenario<ViewsWorld> {
     fenced: settingIsOn(settings, 'fencing'),
     keeps: [],
     stored: new Map(),
-    // Nobody does anything by itself.
+    // No node does anything by itself.
     modes: { resources: [], maxTermUs, livenessUs: 0, habits: [], nodes, orderly: false },
     handles: [],
     storeUsMax: Infinity,

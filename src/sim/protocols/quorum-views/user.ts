@@ -1,6 +1,6 @@
 /**
  * Applications that use leases while administrators change the cell under them. An administrator is any process that runs an initiator; many
- * leave their work half done. Whoever runs a member stores the views that it adopts, in time or not.
+ * leave their work half done. The operator of a member stores the views that it adopts, in time or not.
  */
 import { monoUs } from '../../../kernel/index.ts';
 import {
@@ -35,7 +35,7 @@ export interface ViewHabits {
   readonly changesPpm: number;
   /** So many changes it owes once the world has healed. */
   readonly changesOwed: number;
-  /** How long whoever runs a member takes to store a view; Infinity where nobody does. */
+  /** How long the operator of a member takes to store a view; Infinity for an operator that never does. */
   readonly storeUsMax: number;
   /** Where views are stored that members adopt, by member. */
   readonly stored: Map<number, View>;
@@ -142,7 +142,7 @@ export class ViewsUser implements User<QuorumEvent> {
     this.#applications.start();
   }
 
-  /** Whoever runs the member writes it down, in time or not. */
+  /** The operator of the member stores the view, in time or not. */
   #store(view: View): void {
     const { storeUsMax, stored } = this.#habits;
     if (storeUsMax === Infinity) return;

@@ -24,9 +24,9 @@ export interface ViewsWorld {
   readonly handles: readonly number[];
   readonly keeps: readonly Keeps[];
   readonly fenced: boolean;
-  /** Whoever runs members takes so long to store a view. */
+  /** The operators of members take so long to store a view. */
   readonly storeUsMax: number;
-  /** Whoever runs these members never stores any. */
+  /** The operators of these members never store any. */
   readonly negligent: readonly number[];
   /** Which nodes change the cell, how often, and how often after the world has healed. */
   readonly administrators: readonly number[];
@@ -38,11 +38,11 @@ export interface ViewsWorld {
   readonly splits: boolean;
   readonly moves: Moves;
   readonly planned: readonly PlannedChange[];
-  /** Those that are no members at first are started again and again, also when all goes well. */
+  /** Nodes that are no members at first are started again and again, also when all goes well. */
   readonly newcomersLate: boolean;
   /** Those ask for nothing before a change that makes them members is over. */
   readonly newcomersIdle: boolean;
-  /** What whoever runs members has stored; a scenario may be run many times, and the first process begins with nothing stored. */
+  /** Views that operators have stored; a scenario may be run many times, and the first process begins with nothing stored. */
   readonly stored: Map<number, View>;
 }
 
@@ -122,7 +122,7 @@ interface Size {
 
 const MANY_CLIENTS: readonly StormShape[] = ['sundered', 'lagging', 'rivals', 'longer'];
 
-/** Where a cell moves to other members it can leave all of its first ones. */
+/** A cell that moves to other members can leave all of its first members. */
 function sizeOf(shape: StormShape, moves: Moves, chooser: Chooser): Size {
   const isWide = shape === 'split' || (shape === 'floors' && chooser.below(2) === 0);
   const few = isWide ? 4 + chooser.below(2) : (([3, 3, 4] as const)[chooser.below(3)] as number);
@@ -148,7 +148,7 @@ interface Trouble {
 function faultsOf(chooser: Chooser, { shape, storm, tame, scale, size }: Trouble): FaultPlan {
   const faults = shape === 'steady' ? calm(chooser) : isOwn(storm) ? OWN_STORMS[storm](chooser, scale) : shapeFaults(storm, chooser, scale);
   if (tame) faults.wallStepEveryUs = faults.wallSetAtBootPpm = 0;
-  // Where whoever runs members stores no views, they have forgotten them.
+  // Members whose operators store no views have forgotten them.
   if (shape === 'sundered') {
     faults.powerEveryUs = TERM_US * (2 + chooser.below(6));
     faults.powerNodes = size.members;
@@ -168,14 +168,14 @@ interface Node {
   readonly newcomersIdle: boolean;
 }
 
-/** How many applications a node has. Those of machines that are being set up are not judged by what they lose. */
+/** How many applications a node has. Applications on machines that are being set up are not judged by what they lose. */
 function handlesOf(chooser: Chooser, { node, numbers, members, newcomersLate, newcomersIdle }: Node): number {
   if (node >= numbers || (newcomersIdle && node >= members)) return 1 + chooser.below(2);
   return newcomersLate ? 0 : chooser.below(2);
 }
 
 type OfShape = Partial<Record<StormShape, number>>;
-/** In one of so many worlds nobody stores views. */
+/** In one of so many worlds no operator stores views. */
 const STORED_IN: OfShape = { forgetful: 2, sundered: 2, longer: 2, lagging: 12 };
 /** One of so many members never stores any. */
 const NEGLIGENT: OfShape = { lagging: 12, longer: 3 };

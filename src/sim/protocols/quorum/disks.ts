@@ -28,7 +28,7 @@ export interface Refit {
 
 /**
  * The longest term and what is kept change from life to life. Only where every member has a disk and no disk is
- * lost: whoever has forgotten how long its terms were cannot know for how long to be silent.
+ * lost: a member that has forgotten how long its terms were cannot know for how long to be silent.
  */
 export function drawRefits(chooser: Chooser, keeps: readonly Keeps[], input: TimingInput): Refit[] {
   const long = deriveTiming({ ...input, maxTermUs: input.maxTermUs * (2 + chooser.below(REFIT_TERMS_MAX - 1)) });

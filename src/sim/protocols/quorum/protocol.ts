@@ -50,7 +50,7 @@ export interface QuorumWorld {
   readonly members: number;
   readonly core: QuorumConfig;
   readonly habits: QuorumHabits;
-  /** Everybody answers in time: the order of waiters is judged. */
+  /** Every node answers in time: the order of waiters is judged. */
   readonly orderly: boolean;
   /** How many handles each node has. */
   readonly handles: readonly number[];
@@ -117,7 +117,7 @@ export const quorumProtocol: SimProtocol<QuorumMessage, QuorumCommand, QuorumEve
   },
 
   user({ config, nodes }: QuorumScenario, core: QuorumCore, desk: Desk<QuorumCommand>): User<QuorumEvent> {
-    // A scenario may be run many times: nobody has asked for anything when its first process starts.
+    // A scenario may be run many times: no user has asked for anything when its first process starts.
     if (desk.incarnation === 1) config.habits.opened.asked = false;
     const [handles, restarted, isMember] = [config.handles[desk.node] ?? 0, desk.incarnation > nodes, desk.node < config.members];
     const { maxTermUs, silenceUs } = (isMember && refitOf(config.refits, nodes, desk)?.timing) || config.core.timing;
@@ -161,19 +161,19 @@ export function describeQuorumMessage(message: QuorumMessage): string {
   return `${what}${why}(#${message.owner} lease ${message.lease}, ballot ${message.ballot})`;
 }
 
-/** Who is in a drawn cell, and how well its clocks keep to what it is told. */
+/** The nodes of a drawn cell, and how well its clocks keep to what it is told. */
 interface DrawnCell {
   readonly shape: Shape;
-  /** Who crashes with a lease leaves its name alone for a term: where much is to happen, clients hold and members only vote. */
+  /** A node that crashes with a lease leaves its name alone for a term: where much is to happen, clients hold and members only vote. */
   readonly hasty: boolean;
-  /** Everybody wants the same at the same instant. */
+  /** Every user wants the same at the same instant. */
   readonly rush: boolean;
   readonly members: number;
   readonly liars: number;
   readonly nodes: number;
   /**
    * Fencing tokens rise across restarts only while wall clocks are within the silence of each other (rule 18): in tame worlds they are, and
-   * tokens are judged; in wild ones wall clocks are anything.
+   * tokens are judged; in wild worlds wall clocks are anything.
    */
   readonly tame: boolean;
   readonly rateErrorPpm: number;
@@ -235,9 +235,9 @@ function planQuorum(chooser: Chooser, mutant: string | null): QuorumScenario {
   const cell = drawCell(chooser, mutant);
   const { shape, hasty, rush, members, liars, nodes, tame, rateErrorPpm } = cell;
   const faults = drawFaultsOf(cell, chooser);
-  // Those who wait meet in the queues; whether tries get past each other is up to chance alone.
+  // Waiters meet in the queues; whether tries get past each other is up to chance alone.
   const trying = rush && chooser.below(2) === 0;
-  // Votes that wait for slow disks take longer than the network does, and whoever sets a cell up says so.
+  // Votes that wait for slow disks take longer than the network does, and the operator of a cell says so.
   const rttUs = 2 * (faults.latencyUsMin + faults.latencyUsSpread) + (hasty ? faults.storageUsSpread : 0);
   const { resources, handles } = drawUsers(cell, chooser);
   const handlesInAll = handles.reduce((sum, count) => sum + count, 0);

@@ -50,7 +50,7 @@ export function quorumSettings(scenario: Scenario<QuorumWorld>): Settings {
     ...leaseCellSettings(scenario),
     keeps: keepsText(keeps),
     floors: String(core.floorBuckets),
-    // Nobody else has places.
+    // Only members that keep votes have places.
     places: String(keeps.includes('votes') ? (core.placesMin ?? 0) : 0),
     new: habits.bootstraps ? 'yes' : 'no',
     order: orderly ? 'yes' : 'no',

@@ -24,7 +24,7 @@ const SHAPES: Record<Shape, (chooser: Chooser, scale: FaultScale) => FaultPlan> 
   curious,
 };
 
-/** A calm world in which all messages take the same time: whoever moves in step with others stays in step. */
+/** A calm world in which all messages take the same time: nodes that move in step stay in step. */
 function lockstep(chooser: Chooser, { offsetUsMax }: FaultScale): FaultPlan {
   return { ...noFaults(), latencyUsMin: 4_000 + chooser.below(4_000), latencyUsSpread: 0, offsetUsMax };
 }
@@ -60,7 +60,7 @@ function overtaking(chooser: Chooser, scale: FaultScale): FaultPlan {
   };
 }
 
-/** Nearly everything goes down, again and again, and wall clocks are set back while nobody is there to remember. */
+/** Nearly everything goes down, again and again, and wall clocks are set back while no node is there to remember. */
 function outages(chooser: Chooser, scale: FaultScale): FaultPlan {
   const { termUs } = scale;
   return {
@@ -169,7 +169,7 @@ function curious(chooser: Chooser, { termUs, ratePpmMax, offsetUsMax }: FaultSca
   };
 }
 
-/** Nothing fails, so everybody answers within a head start and the order of waiters is judged. Wall clocks are anything. */
+/** Nothing fails, so every node answers within a head start and the order of waiters is judged. Wall clocks are anything. */
 function orderly(chooser: Chooser, { ratePpmMax, offsetUsMax }: FaultScale): FaultPlan {
   return { ...noFaults(), latencyUsMin: 500 + chooser.below(4_000), latencyUsSpread: chooser.below(4_000), ratePpmMax, offsetUsMax };
 }

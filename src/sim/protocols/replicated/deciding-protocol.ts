@@ -1,4 +1,4 @@
-/** Consensus over ranked registers in the simulator (Figure 10): anybody may believe to lead until the world heals, then one does. */
+/** Consensus over ranked registers in the simulator (Figure 10): any process may believe to lead until the world heals, then one does. */
 import { decodeName, encodeName } from '../../../kernel/index.ts';
 import type { UnitsCommand, UnitsCore, UnitsEvent } from '../../../core/index.ts';
 import { AgreementReferee, type Referee } from '../../../check/index.ts';
@@ -24,7 +24,7 @@ export const rankedConsensus: UnitsSim = {
 const NEXT = 0;
 const LEAD = 1;
 const OWE = 2;
-/** Of a world. Everybody proposes in the same ones, and more than once. */
+/** Of a world. All nodes propose in the same instances, and more than once. */
 const INSTANCES = 6;
 
 class DecidingUser implements User<UnitsEvent> {

@@ -1,4 +1,4 @@
-/** What every user of registers over several units does besides its work: it opens units in their epochs, and repairs those that lost what they had. */
+/** What every user of registers over several units does besides its work: it opens units in their epochs, and repairs units that lost their content. */
 import { quorumOf } from '../../../kernel/index.ts';
 import type { UnitsCommand, UnitsCore, UnitsEvent, UnitStanding } from '../../../core/index.ts';
 import type { Desk, Sometime } from '../../protocol.ts';
@@ -76,7 +76,7 @@ export class UnitsKeeper {
     return true;
   }
 
-  /** So many units lost what they had that nobody can tell any more what was written: nothing is owed. */
+  /** So many units lost their content that it can no longer be told what was written: nothing is owed. */
   get isExcused(): boolean {
     const { standings } = this.#core;
     const whole = standings.filter((standing) => standing === 'whole' || standing === 'silent').length;

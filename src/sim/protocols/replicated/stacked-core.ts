@@ -20,13 +20,13 @@ export type StackedCommand =
 export type StackedEvent = { readonly of: 'leases'; readonly event: StorageEvent } | { readonly of: 'units'; readonly event: UnitsEvent };
 type StackedStep = Step<never, StackedEvent>;
 
-/** Numbers of operations from here on are those of the lease core's accesses; those below are the user's. */
+/** Numbers of operations from here on belong to the lease core's accesses; lower numbers to the user's. */
 const LEASE_OPS = 1_000_000;
 
 export class StackedLeaseCore implements Core<never, StackedCommand, StackedEvent> {
   readonly leases: DeltaLeaseCore;
   readonly units: UnitsCore;
-  /** What was answered and not told to the lease core yet. */
+  /** Answers that the lease core was not told yet. */
   readonly #answers: Completion[] = [];
 
   /** Until when each access of the lease core is waited for. */

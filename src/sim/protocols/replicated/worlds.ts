@@ -23,7 +23,7 @@ export type UnitsShape =
   | 'wiped-often'
   /** Units go back to an earlier state, in another epoch, and are repaired. */
   | 'restored'
-  /** Nothing goes wrong, and everybody is as fast as everybody else. */
+  /** Nothing goes wrong, and every process is as fast as every other. */
   | 'even';
 
 export type UnitsKind = 'swap' | 'plain' | 'mixed';

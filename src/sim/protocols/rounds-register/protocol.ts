@@ -227,7 +227,7 @@ export class RoundsRegisterClient {
   }
 }
 
-/** Values are unique to the one who thought of them. */
+/** Values are unique to their client. */
 const VALUES_PER_CLIENT = 10_000;
 
 class RoundsRegisterUser implements User<RoundsRegisterEvent> {

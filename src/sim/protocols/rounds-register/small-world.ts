@@ -52,7 +52,7 @@ export const roundsRegisterSmallWorld: SmallWorld<RoundsRegisterMessage, RoundsR
   asksNothing({ stores, attempts, crashes }: RoundsRegisterBounds, { node, life, core, actor }: NodeView): boolean {
     if (node < stores) return true;
     const { reads, found } = actor as unknown as RoundsRegisterActorSnapshot;
-    // One that may crash may ask again.
+    // A client that may crash may ask again.
     if (crashes > 0 && life + 1 < attempts) return false;
     return reads + life >= attempts && found === null && (core as unknown as RoundsRegisterCoreSnapshot).operation === null;
   },

@@ -230,7 +230,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
       new RoundCore(config.core, boot, roundRules(mutantOf(variant, mutant), literal)),
 
     user: ({ config, nodes }: RoundScenario, core: RoundCore, desk: Desk<LeaseCommand>): User<LeaseEvent> =>
-      // Of those that want a lease for a moment, the last client alone wants one before the world heals.
+      // Of the clients that want a lease for a moment, the last alone wants one before the world heals.
       new QuorumUser(
         { ...config.habits, handles: config.handles[desk.node] ?? 0, rush: config.habits.brief && desk.node < nodes - 1 },
         core,
@@ -246,7 +246,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
       // The papers hand out what came too late (rule 11); where another rule is the question, that is no answer.
       ...(config.judgesDeadlines ? [new DeadlineReferee()] : []),
       new RequestReferee(),
-      // Flease lets everybody write back the lease of another: a liar may do so with a token that its owner never had, or with what it said before.
+      // Flease lets every process write back another's lease: a liar may do so with a token that its owner never had, or with its earlier metadata.
       engine === 'flease' && liars > 0
         ? new Unjudged(['queried', 'answered', 'listed'], 'liars write back leases of others as they like')
         : new AnswerReferee(liars === 0),

@@ -31,7 +31,7 @@ export function roundScenario(engine: RoundEngineName, settings: Settings): Scen
       watches: teaches,
       speaks: true,
       renews: algorithm !== 2,
-      // Where nobody compares clocks, a learner that hears late believes for too long.
+      // Where no clocks are compared, a learner that hears late believes for too long.
       tellsBeliefs: teaches && clocks === 'absolute',
     },
     agrees: settingIsOn(settings, 'fencing'),

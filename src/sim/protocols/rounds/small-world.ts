@@ -97,7 +97,7 @@ function roundSmallWorld(own: BoundsOf<RoundBounds>, clocks: RoundSmallWorld['cl
     },
 
     alike: ({ acceptors }: RoundBounds): number => acceptors,
-    // Ballots of one instant are told apart by incarnation: who goes first matters.
+    // Ballots of one instant are told apart by incarnation: the order of proposers matters.
     firstToAct: (): null => null,
     rename: renameCore,
     wakesPromptly: ({ acceptors }: RoundBounds, node: number): boolean => node < acceptors,
@@ -107,13 +107,13 @@ function roundSmallWorld(own: BoundsOf<RoundBounds>, clocks: RoundSmallWorld['cl
   };
 }
 
-/** Those who vote are ahead of those who ask. */
+/** Acceptors are ahead of proposers. */
 function votersAhead({ acceptors, skew = 0, beyond = 0 }: RoundBounds): ClocksAheadUs[] {
   return [Array.from({ length: acceptors }, () => (skew + beyond) * TICK_US)];
 }
 
 /**
- * Each clock ahead by as many whole instants as the bound allows, or fewer. Those who vote are alike, so of theirs only the
+ * Each clock ahead by as many whole instants as the bound allows, or fewer. Acceptors are alike, so of their clocks only the
  * numbers count; and if all were ahead, none would be. Voters that are far ahead come first: there a lease ends too early.
  */
 function* anyClocks({ acceptors, proposers, skew = 0, beyond = 0 }: RoundBounds): Generator<ClocksAheadUs> {
@@ -126,7 +126,7 @@ function* anyClocks({ acceptors, proposers, skew = 0, beyond = 0 }: RoundBounds)
   }
 }
 
-/** Every list of so many numbers from `most` down to 0 of which none is above the one before it. */
+/** Every list of so many numbers from `most` down to 0, none above the number before it. */
 function* falling(count: number, most: number): Generator<number[]> {
   if (count === 0) yield [];
   else for (let first = most; first >= 0; first--) for (const rest of falling(count - 1, first)) yield [first, ...rest];
@@ -171,7 +171,7 @@ function isGivenUp({ state }: ClaimSnapshot, tries: number): boolean {
 }
 
 /**
- * What is told to learners, because nobody watches. An answer, if it is for an earlier life, or if no round or release under way has its
+ * Words to learners, because there are no watchers. An answer, if it is for an earlier life, or if no round or release under way has its
  * ballot and stage, because neither comes back; a refusal only if its ballot tells nothing new.
  */
 function isIgnored(message: RoundMessage, self: number, core: RoundCoreSnapshot | null): boolean {

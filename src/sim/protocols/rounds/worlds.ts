@@ -12,7 +12,7 @@ export type RoundShape =
   | 'wild'
   /** Clocks that show the same everywhere: ε = S = 0. */
   | 'perfect'
-  /** Nobody crashes; clocks are as far apart as they may be; messages overtake each other, but none is late by half a term. */
+  /** No node crashes; clocks are as far apart as they may be; messages overtake each other, but none is late by half a term. */
   | 'steady'
   /** Members crash and come back; one client's clock goes from ε ahead to ε behind. Messages come in time. */
   | 'sway'
@@ -20,9 +20,9 @@ export type RoundShape =
   | 'restarts'
   /** Members come and go, and what they said before a crash arrives long after it: the papers wait for it for ever. */
   | 'long-memory'
-  /** Nobody crashes and every message comes in time: what is told first is heard first. */
+  /** No node crashes and every message comes in time: the first word is heard first. */
   | 'punctual'
-  /** One client has a lease for a moment. Messages are lost, so that a minority may keep what was given back; the world heals soon. */
+  /** One client has a lease for a moment. Messages are lost, so that a minority may keep a lease that was given back; the world heals soon. */
   | 'leftovers'
   /** Anything within the bounds, and clients that lie. */
   | 'liars'
@@ -114,7 +114,7 @@ function swarm(shape: 'any' | 'liars' | 'wild' | 'perfect', chooser: Chooser, sc
   if (shape !== 'wild' && (scale.isAbsolute || shape === 'perfect')) {
     faults.wallStepEveryUs = faults.wallSetAtBootPpm = faults.sleepEveryUs = 0;
     faults.rateChangeEveryUs = 0;
-    // Nobody's clock is set here: a lease that has ended by it does not come back.
+    // No clock is set here: a lease that has ended by it does not come back.
     faults.wallStepsBack = false;
   }
   faults.latencyUsMin = Math.min(faults.latencyUsMin, LATENCY_US_MAX / 2);

@@ -100,7 +100,7 @@ export function planStorageWorld(variant: StorageVariant, chooser: Chooser, muta
   const names = isCrowded ? 1 : 1 + chooser.below(2);
   const safetyUs = TERM_US * (4 + chooser.below(12));
   const calmAfterUs = (LATE_TERMS + 1) * TERM_US + 2 * timing.observationUs;
-  // A write that was never answered may be found and not found for ever: whoever watches the record begins anew each time.
+  // A write that was never answered may be found and not found for ever: a claim that watches the record begins anew each time.
   const isSafetyOnly = shape === 'damaged' || shape === 'stale' || kind === 'literal';
   const livenessUs = isSafetyOnly ? 0 : (2 * handlesInAll + 10) * 4 * timing.observationUs + 4 * calmAfterUs;
   const isDriftSmall = faults.ratePpmMax <= 1_000 && faults.wallStepEveryUs === 0 && faults.wallSetAtBootPpm === 0;

@@ -24,7 +24,7 @@ const NAME = 'x';
 const TICK_US = 1_000_000;
 /** A little more than half an instant: what must have ended within 2δ may do so at the next instant, and a pause of 2δ lasts until the one after that. */
 const DELTA = '500.001ms';
-/** Nobody looks more often than it must: a record is looked at again when it would be free. */
+/** No claim looks more often than it must: a record is looked at again when it would be free. */
 const POLL = '40s';
 
 export function storageSmallWorld(kind: StorageKind): SmallWorld<never, StorageBounds> {

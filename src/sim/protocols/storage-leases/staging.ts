@@ -50,7 +50,7 @@ const SHARED_VERBS = [
   ...VERBS.slice(-1),
 ];
 
-/** What only stores are asked has numbers of its own, apart from those of requests. */
+/** Requests that only stores know have numbers of their own, apart from the numbers of other requests. */
 const ASKED_FROM = 1_000_000;
 /** Where all goes well an access takes this part of δ. */
 const ACCESSES_PER_DELTA = 4;
@@ -211,7 +211,7 @@ class StorageActor implements Actor<StorageEvent> {
     return ASKED_FROM + ++this.#asked;
   }
 
-  /** What was told is of data, and of no lease. */
+  /** Whether the event is about data, and no lease. */
   #ofData(event: StorageEvent): boolean {
     if (event.kind === 'fetched') {
       const resource = this.#fetches.get(event.lease);

@@ -18,8 +18,8 @@ export interface StorageHabits {
   /** Leases are kept until that is over. */
   readonly clings: boolean;
   /**
-   * Whoever is named for certain is the holder. In a store that went back to an earlier state, or created a record a second time, the name of an earlier
-   * holder may be there again. That nobody holds is certain all the same.
+   * A process that is named for certain is the holder. In a store that went back to an earlier state, or created a record a second time, the name of an
+   * earlier holder may be there again. That no process holds is certain all the same.
    */
   readonly namesAreCertain: boolean;
   /** Leases that are renewed last in a healed world. */
@@ -80,7 +80,7 @@ export class StorageUser extends HandleUser<StorageCommand, Handle> implements U
     if (!this.desk.healed) this.#wonder();
   }
 
-  /** What the driver does: it looks which epoch the store is in, and whether somebody has waited that out. */
+  /** Does the driver's part: looks which epoch the store is in, and whether a process has waited that out. */
   #openStore(): void {
     const isWaitedOut = this.desk.openUnit?.(STORE) ?? true;
     if (!isWaitedOut || this.#isReopened) this.desk.command({ kind: 'epoch', isWaitedOut });
@@ -163,7 +163,7 @@ export class StorageUser extends HandleUser<StorageCommand, Handle> implements U
     }
   }
 
-  /** What is renewed by itself lasts in a healed world; and nobody loses anything before its end, but to a write of before. */
+  /** A lease that is renewed by itself lasts in a healed world; and no holder loses a lease before its end, but to an earlier write. */
   #judgeLoss({ resource, keep, sinceHealed, deadlineMonoUs, deadlineWallUs }: Handle): void {
     const desk = this.desk;
     const isCalm = sinceHealed && desk.monoUs > this.healedAt + this.#habits.calmAfterUs;

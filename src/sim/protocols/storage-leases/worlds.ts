@@ -14,7 +14,7 @@ export type StorageShape =
   | 'weak'
   /** Reads are stale or early, though swaps are atomic, and all of `any` goes wrong besides. Only safety is judged. */
   | 'stale'
-  /** Records are corrupted. Only safety is judged: a record that nobody can read is nobody's for ever. */
+  /** Records are corrupted. Only safety is judged: a record that no process can read has no holder for ever. */
   | 'damaged'
   /** The store loses acknowledged writes, and says so by another epoch. All of `any` goes wrong besides. */
   | 'restored'
@@ -64,7 +64,7 @@ export function storageFaults(shape: StorageShape, chooser: Chooser, { deltaUs, 
       if (shape === 'restored') faults.restoreEveryUs = between(TERM_US / 2, TERM_US * 4);
       if (shape === 'repeated') faults.repeatPpm = between(10_000, 300_000);
       if (shape === 'weak') {
-        // A write that is never answered stays under way for ever. That of a crashed client ends, though nobody is told.
+        // A write that is never answered stays under way for ever. A crashed client's write ends, though no process is told.
         Object.assign(faults, { weakReads: true, lateAccessPpm: 0, lostAnswerPpm: 0, unitFailEveryUs: 0 });
       }
       return shape === 'broken' ? brokenFaults(faults, chooser) : faults;
