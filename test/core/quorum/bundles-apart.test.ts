@@ -233,6 +233,20 @@ function grow(node: Node, members: number, pick: Filter): void {
   expect(initiator.state.kind).toBe('done');
 }
 
+it('leases that wait for their next round are renewed in another view, where there are no bundles yet', () => {
+  const cell = new Cell({ clients: 2, bundles: true, numbers: 4, keeps: 'floor' });
+  const holder = cell.node(4);
+  cell.run(2 * TERM_US);
+  const names = Array.from({ length: 8 }, (_, i) => name(`kept-${i}`));
+  const leases = names.map((of) => holder.acquire({ name: of, keep: true }));
+  cell.run(3 * TERM_US);
+  expect(holder.core.renewedInBulk).toBeGreaterThan(0);
+  grow(cell.node(5), 4, () => true);
+  cell.run(2 * TERM_US);
+  expect(holder.said('lost')).toEqual([]);
+  expect(leases.filter((lease, i) => holder.holds(lease, names[i]))).toEqual(leases);
+});
+
 describe('what was given back can be had', () => {
   it.each([
     [ALL_RULES, true],

@@ -97,6 +97,36 @@ describe('leases that one process keeps', () => {
     expect(cell.tally(mark)['PROPOSE'] ?? 0).toBe(0);
   });
 
+  it('end at their own deadlines if their holder renews them no more, while the others are renewed', () => {
+    const { cell, holder, leases } = kept();
+    holder.command({ kind: 'lapse', lease: leases[7] as number, name: NAMES[7] as Uint8Array });
+    cell.run(2 * TERM_US);
+    expect(holder.said('lost').map((event) => event.lease)).toEqual([leases[7]]);
+    expect(held(holder, leases)).toBe(NAMES.length - 1);
+  });
+
+  it('end at a limit of their own, and say so', () => {
+    const { cell, holder } = kept();
+    holder.command({ kind: 'acquire', lease: 900, name: R, termUs: TERM_US, waitUs: 0, keep: true, maxHoldUs: 3.5 * TERM_US });
+    cell.run(3.4 * TERM_US);
+    expect(holder.holds(900)).toBe(true);
+    cell.run(TERM_US);
+    expect(holder.said('lost')).toMatchObject([{ lease: 900, why: 'max-hold' }]);
+  });
+
+  it('wait for their next round together: nothing is done for any of them in between', () => {
+    const { cell, holder } = kept();
+    const before = cell.sent.length;
+    while ((cell.tally(before)['RENEWED'] ?? 0) < 3) cell.run(1000);
+    const next = holder.core.wakeAt - holder.mono;
+    const mark = cell.sent.length;
+    expect(next).toBeGreaterThan(TERM_US / 5);
+    cell.run(next - 1);
+    expect(cell.tally(mark)).toEqual({});
+    cell.run(TERM_US / 100);
+    expect(cell.tally(mark)).toEqual({ RENEW: 3, RENEWED: 3 });
+  });
+
   it('with a term of their own are in a bundle of their own', () => {
     const { cell, holder } = kept();
     const short = holder.acquire({ keep: true, termUs: TERM_US / 2 });

@@ -1,7 +1,7 @@
 /**
- * The view that a member is in: it votes in this one and no other. Who may move it to a higher one, where that is stored, and what
- * changes with it; the members tell each other, so that whoever was away hears of it. A view is *stored* once no later start of this
- * member begins below it.
+ * The view that a member is in: the member votes in this view and no other. Which messages may move it to a higher view, where the view is
+ * stored, and what changes with it. Members tell each other their views, so that a member that was away hears of a new one. A view is
+ * *stored* once no later start of this member begins below it.
  */
 import { monoAfter, NEVER, NO_BALLOT, type BallotTime, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Boot, Snapshot } from '../../contract.ts';
@@ -9,6 +9,7 @@ import type { Horizon } from '../horizon.ts';
 import type { Roster } from '../roster.ts';
 import { Succession, type SuccessionSide } from '../succession.ts';
 import { stretch, type Timing } from '../timing.ts';
+import { viewBytes, viewIn } from '../view-snapshots.ts';
 import {
   compareViews,
   configsOf,
@@ -28,7 +29,7 @@ import { QuorumMessage, VIEW_TOLD } from './messages.ts';
 import type { QuorumRules } from './rules.ts';
 import type { VotingState } from './voting-state.ts';
 
-/** Whose vote on the lease of views is live here: nobody's, that of whoever asks, or of another. */
+/** Whose vote on the lease of views is live here: none, the asking process's own, or another process's. */
 export type ViewVote = 'none' | 'own' | 'others';
 
 interface AcceptorViewGround {
@@ -49,6 +50,9 @@ interface AcceptorViewGround {
   readonly adopted: (view: View, step: QuorumStep) => void;
 }
 
+/** No bytes: the view that it was built with. */
+type AcceptorViewSnapshot = readonly [bytes: readonly number[] | null, epoch: number, id: number, tellAt: MonoUs, isToBeKept: boolean];
+
 /** The view that a cell is set up with. */
 export function firstView({ memberKeys, replication, timing, view }: AcceptorViewGround['config']): View {
   const { maxTermUs, rateErrorPpm } = timing;
@@ -57,12 +61,12 @@ export function firstView({ memberKeys, replication, timing, view }: AcceptorVie
   return view ?? { epoch: 0, id: 0, cur, old: null, floor: NO_BALLOT, isMoved: false };
 }
 
-/** Who must note a life in the view. */
+/** The members that must note a life in the view, by side. */
 function successionSidesOf(view: View): SuccessionSide[] {
   return configsOf(view).map((config) => ({ members: config.members.map(({ number }) => number), quorum: nameQuorumOf(config) }));
 }
 
-/** How a member that was started takes the place of its earlier life; null where whoever starts members sees to that. */
+/** How a member that was started takes the place of its earlier life; null where the operator ensures one process per member. */
 export function successionOf(
   { succession: mode, timing, keeps = 'nothing' }: QuorumConfig,
   view: View,
@@ -71,7 +75,7 @@ export function successionOf(
 ): Succession | null {
   if (mode === undefined) return null;
   const { attemptUs: resendUs, refreshUs: resendUsMax } = timing;
-  // A directory serves one process at a time: whoever has found its own again is alone. A disk that nothing is kept on says nothing of that.
+  // A directory serves one process at a time: a process that has found its own directory again is alone. A disk that keeps nothing proves nothing.
   const diskKept = boot.diskKept && keeps !== 'nothing';
   return new Succession({ mode, sides: successionSidesOf(view), resendUs, resendUsMax }, { ...boot, diskKept }, roster);
 }
@@ -84,20 +88,22 @@ export class AcceptorView {
   readonly #ground: AcceptorViewGround;
   readonly #message = new QuorumMessage();
   readonly #timing: Timing;
+  readonly #first: View;
   /** No later start is below this one. */
   #stored: Pick<View, 'epoch' | 'id'>;
   #bytes: Uint8Array | null = null;
   #tellAt: MonoUs = NEVER;
-  /** It was started with a view that nobody has stored: its disk keeps it as soon as it has been read. */
+  /** It was started with a view that is not stored: its disk keeps it as soon as it has been read. */
   #isToBeKept: boolean;
 
   constructor(ground: AcceptorViewGround) {
     this.#ground = ground;
     this.#timing = ground.config.timing;
-    this.view = firstView(ground.config);
+    this.#first = firstView(ground.config);
+    this.view = this.#first;
     this.#stored = ground.config.isViewStored === false ? { epoch: 0, id: 0 } : this.view;
     this.#isToBeKept = ground.config.isViewStored === false && this.view.epoch > 0;
-    this.termUsMax = termUsMaxOf(this.view);
+    this.termUsMax = ground.rules.jointTerms ? termUsMaxOf(this.view) : longestTermUsOf(this.view);
     this.rateErrorPpm = rateErrorPpmOf(this.view);
   }
 
@@ -114,7 +120,7 @@ export class AcceptorView {
     return viewEpoch === this.view.epoch && viewId === this.view.id;
   }
 
-  /** The proposal of whoever holds the lease of views, or may: its metadata is the view to be in. */
+  /** A proposal by the holder of the lease of views, or by a proposer that may become it: its metadata is the view to be in. */
   proposed(message: QuorumMessage, step: QuorumStep): void {
     const view = decodeView(message.meta, message.metaStart, message.metaEnd);
     if (view !== null && this.#ground.viewVote(message, step) !== 'others') this.#adopt(view, step);
@@ -128,7 +134,7 @@ export class AcceptorView {
     else this.consider(view, step);
   }
 
-  /** It has heard of a view. While it has a live vote for whoever makes views, it takes them from that one only. */
+  /** The member has heard of a view. While it has a live vote for a view initiator, it takes views from that initiator only. */
   consider(view: View, step: QuorumStep): void {
     const { rules, viewVote } = this.#ground;
     if (!rules.gossipYields || viewVote(null, step) === 'none') this.#adopt(view, step);
@@ -154,7 +160,7 @@ export class AcceptorView {
     const { rules, voting, succession, floors, horizon, viewHash } = this.#ground;
     this.view = view;
     this.#bytes = null;
-    // Whoever holds the lease of views in this one has a token above its id.
+    // The holder of the lease of views in this view has a token above the view's id.
     floors.raise(viewHash, view.id as BallotTime);
     this.termUsMax = rules.jointTerms ? termUsMaxOf(view) : longestTermUsOf(view);
     this.rateErrorPpm = rateErrorPpmOf(view);
@@ -172,7 +178,7 @@ export class AcceptorView {
   }
 
   get bytes(): Uint8Array {
-    // Whoever made the view has written it down, so it can be written.
+    // The initiator of the view has encoded it already, so it can be encoded.
     return (this.#bytes ??= encodeView(this.view) ?? new Uint8Array(0));
   }
 
@@ -212,7 +218,7 @@ export class AcceptorView {
 
   // ── Telling the others ─────────────────────────────────────────────────────────────────────────────
 
-  /** Whoever is behind, or may be; nothing as long as the cell is in the view that it was set up with. */
+  /** Tells a node that is behind, or may be; nothing as long as the cell is in the view that it was set up with. */
   tell(to: NodeId, step: QuorumStep): void {
     const { self, incarnation } = this.#ground.boot;
     if (to === self || this.view.epoch === 0) return;
@@ -240,13 +246,13 @@ export class AcceptorView {
   }
 
   snapshot(): Snapshot {
-    return [[...this.bytes], this.#stored.epoch, this.#stored.id, this.#tellAt, this.#isToBeKept];
+    return [this.view === this.#first ? null : viewBytes(this.view), this.#stored.epoch, this.#stored.id, this.#tellAt, this.#isToBeKept];
   }
 
   restore(snapshot: Snapshot): void {
-    const [bytes, epoch, id, tellAt, isToBeKept] = snapshot as unknown as [number[], number, number, MonoUs, boolean];
+    const [bytes, epoch, id, tellAt, isToBeKept] = snapshot as unknown as AcceptorViewSnapshot;
     this.#isToBeKept = isToBeKept;
-    const view = decodeView(Uint8Array.from(bytes), 0, bytes.length);
+    const view = bytes === null ? null : viewIn(bytes);
     if (view !== null) {
       this.view = view;
       this.#bytes = null;

@@ -1,4 +1,4 @@
-/** What an acceptor says to whoever asked: promises, votes and refusals, in one record that is used again and again. What is answered is the acceptor's to decide. */
+/** An acceptor's replies: promises, votes and refusals, in one record that is used again and again. The acceptor decides what to answer. */
 import type { BallotTime, NodeId } from '../../../kernel/index.ts';
 import type { AcceptorGround } from './acceptor-ground.ts';
 import type { QuorumStep } from './config.ts';
@@ -104,9 +104,9 @@ export class Answers {
     telling.lease(id, this.#reply, step);
     this.#reply.reason = reason;
     if (message.kind === PREPARE) this.#reply.flags |= FOR_PREPARE;
-    // Whoever is refused may ask for nothing more: a copy of its proposal, come late, must find no room here.
+    // A proposer that is refused may ask for nothing more: a late copy of its proposal must find no room here.
     else if (rules.tokenAboveFloor && reason !== TOO_LONG) moded.refused(message, hash);
-    if (message.slots > 0) moded.tellFree(id, message.slots, this.#reply, step);
+    if (message.slots > 0) moded.tellFree(id, message, this.#reply, step);
     this.send(from, REFUSED, message, step, reason === LOW ? moded.floorFor(id, hash, message.mode) : horizon.told(step));
   }
 

@@ -18,13 +18,13 @@ export interface BundleShare {
   /** 0 if it has none there. */
   number: number;
   readonly digest: BundleDigest;
-  /** What this node took out since it asked: the voter's answer tells what was in the bundle before. */
+  /** Entries that this node removed since it asked: the voter's answer describes the bundle as it was before. */
   readonly taken: BundleDigest;
   /** Rounds in a row in which the voter had something else in it. */
   misses: number;
 }
 
-/** Who answered a round, and who was heard of. */
+/** The voters that answered a round, and the voters that were heard of. */
 export interface RoundEnd {
   readonly answered: VoterSet;
   readonly heard: VoterSet;
@@ -50,6 +50,7 @@ interface BulkRows {
   mayExtend(id: number): boolean;
   isQuorum(id: number, among: VoterSet | null): boolean;
   isBehind(id: number, endUs: number): boolean;
+  dueAt(id: number): MonoUs;
   lookAgain(id: number): void;
   missing(id: number, heard: VoterSet): readonly NodeId[];
   leaveAt(id: number, voter: NodeId): void;
@@ -62,7 +63,8 @@ interface BulkRows {
 export interface BulkHolder {
   readonly bundled: BulkRows;
   readonly renewals: {
-    extendInBulk(id: number, round: BulkRound, step: QuorumStep): void;
+    /** True if the next round is to look at it: no agenda does. */
+    extendInBulk(id: number, round: BulkRound, step: QuorumStep): boolean;
     join(id: number, voters: readonly NodeId[], step: QuorumStep): void;
   };
 }

@@ -31,10 +31,12 @@ interface Group {
   until: MonoUs;
   /** A lease of it is due. */
   isWanted: boolean;
+  /** When the leases that the last round renewed are due: all at once, so that none of them needs an entry of its own in an agenda. */
+  dueAt: MonoUs;
   restUntil: MonoUs;
   /** Rounds in a row in which most were not heard of. */
   failures: number;
-  /** Who answered the last round, and who was heard of. */
+  /** The voters that answered the last round, and the voters that were heard of. */
   last: RoundEnd | null;
   joinAt: MonoUs;
   /** Where joining goes on: rows of one holder, then of the other. */
@@ -50,7 +52,7 @@ interface GroupSnapshot extends Omit<Group, 'shares' | 'answered' | 'heard' | 'l
 
 /** Rounds in a row that find a difference before it is looked at: messages that are under way make some. */
 const MISSES_MAX = 3;
-/** A round waits for so much of the term: one that fails too early makes a renewal of every lease, and a busy machine busier. */
+/** A round waits for so much of the term: a round that fails too early renews every lease by itself, and makes a busy machine busier. */
 const PATIENCE_PARTS = 12;
 /** So many rounds that most did not answer are followed by renewals of each lease by itself. They fit the first two thirds of a term; earlier, a busy machine would only become busier. */
 const FAILURES_MAX = 4;
@@ -79,8 +81,8 @@ export class BundleRounds implements RoundsView {
 
   get wakeAt(): MonoUs {
     let at: number = NEVER;
-    for (const { isOpen, until, isWanted, restUntil, joinAt } of this.#groups)
-      at = Math.min(at, joinAt, isOpen ? until : isWanted ? restUntil : NEVER);
+    for (const { isOpen, until, isWanted, restUntil, dueAt, joinAt } of this.#groups)
+      at = Math.min(at, joinAt, isOpen ? until : Math.min(dueAt, isWanted ? restUntil : NEVER));
     return monoUs(at);
   }
 
@@ -90,7 +92,7 @@ export class BundleRounds implements RoundsView {
     return this.#of(termMs)?.shares.find((share) => share.voter === voter);
   }
 
-  /** A vote is in this bundle. Another number than is known is of a later one, and what was in the one before is not in it; null if it is of an earlier one. */
+  /** A vote is in this bundle. A higher number than the known one names a later bundle, which has none of the earlier bundle's votes; null for a lower number. */
   shareFor(termMs: number, voter: NodeId, number: number): BundleShare | null {
     const group = this.#of(termMs) ?? this.#open(termMs);
     group.isDone = false;
@@ -150,6 +152,7 @@ export class BundleRounds implements RoundsView {
       isDone: false,
       until: NEVER,
       isWanted: false,
+      dueAt: NEVER,
       restUntil: monoUs(0),
       failures: 0,
       last: null,
@@ -174,6 +177,7 @@ export class BundleRounds implements RoundsView {
     group.isOpen = true;
     group.isDone = false;
     group.isWanted = false;
+    group.dueAt = NEVER;
     group.until = monoAfter(step.monoUs, spanUs(Math.max(renewalPatienceUs(timing, termUs), Math.floor(termUs / PATIENCE_PARTS))));
     group.asked = 0;
     for (const voter of electorate.members) {
@@ -253,7 +257,8 @@ export class BundleRounds implements RoundsView {
       bundled.each(group.termMs, (id) => {
         if (bundled.lastsUntil(id, endUs)) return;
         if (bundled.mayExtend(id) && bundled.isQuorum(id, answered)) {
-          renewals.extendInBulk(id, round, step);
+          // All that a round renews is due at the same time.
+          if (renewals.extendInBulk(id, round, step) && group.dueAt === NEVER) group.dueAt = bundled.dueAt(id);
           this.renewed++;
         }
         group.isDone &&= bundled.lastsUntil(id, endUs);
@@ -275,7 +280,7 @@ export class BundleRounds implements RoundsView {
     share.taken.clear();
   }
 
-  /** All have answered that were asked, or the time is over. What was not renewed is looked at again: by another round, or by itself. */
+  /** All voters that were asked have answered, or the time is over. Leases that were not renewed are looked at again: by another round, or by themselves. */
   #finish(group: Group, step: QuorumStep): void {
     group.isOpen = false;
     group.last = { answered: voterSet(group.answered.toArray()), heard: voterSet(group.heard.toArray()) };
@@ -337,6 +342,10 @@ export class BundleRounds implements RoundsView {
   wake(step: QuorumStep): void {
     for (const group of this.#groups.slice()) {
       if (group.isOpen && step.monoUs >= group.until) this.#finish(group, step);
+      if (!group.isOpen && step.monoUs >= group.dueAt) {
+        group.dueAt = NEVER;
+        group.isWanted = true;
+      }
       if (!group.isOpen && group.isWanted && step.monoUs >= group.restUntil) this.#begin(group, step);
       if (step.monoUs >= group.joinAt) this.#join(group, step);
     }
@@ -360,7 +369,9 @@ export class BundleRounds implements RoundsView {
     for (const { bundled } of this.#holders()) bundled.forgetAll();
   }
 
+  /** Null before the first round. */
   snapshot(): Snapshot {
+    if (this.#groups.length + this.#rounds + this.renewed + this.repaired === 0) return null;
     const groups = this.#groups.map(({ shares, answered, heard, last, ...rest }) => ({
       ...rest,
       shares: shares.map(({ voter, number, digest, taken, misses }) => [voter, number, digest.snapshot(), taken.snapshot(), misses]),
@@ -372,6 +383,7 @@ export class BundleRounds implements RoundsView {
   }
 
   restore(snapshot: Snapshot): void {
+    if (snapshot === null) return;
     const told = snapshot as unknown as { groups: readonly GroupSnapshot[]; rounds: [number, number, number]; repair: Snapshot };
     [this.#rounds, this.renewed, this.repaired] = told.rounds;
     this.#groups = told.groups.map(({ shares, answered, heard, last, ...rest }) => ({

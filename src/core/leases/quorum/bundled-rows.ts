@@ -2,7 +2,7 @@
  * Which of a holder's rows are in bundles, and at which voters: a bit for each voter of the name, up to eight. A bit is set by a vote for the lease
  * as it is now, with the last ballot that was sent for it, and by nothing else.
  */
-import { VoterSet, type NodeId } from '../../../kernel/index.ts';
+import { VoterSet, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { RoundsView } from './bundle-parts.ts';
 import type { QuorumStep } from './config.ts';
 import type { HeldRows } from './held-rows.ts';
@@ -61,7 +61,7 @@ export class BundledRows {
     } else this.leave(id);
   }
 
-  /** A vote that is in a bundle. One for an earlier ballot says nothing: its voter may have taken the row out since. */
+  /** A vote that is in a bundle. A vote for an earlier ballot says nothing: its voter may have taken the row out since. */
   joined(from: NodeId, message: QuorumMessage): void {
     const { rows, rounds } = this.#ground;
     const id = this.idOf(message.row);
@@ -82,15 +82,20 @@ export class BundledRows {
     if (table.bundled(id) === 0) return;
     const voters = this.#ground.rows.voters(id);
     for (let place = 0; place < VOTERS_MAX && place < voters.length; place++) this.#takeOut(id, 1 << place, voters[place] as NodeId);
+    this.lookAgain(id);
   }
 
   /** The voter does not have it in its bundle, or has none. */
   leaveAt(id: number, voter: NodeId): void {
-    this.#takeOut(id, this.#bitOf(voter, id), voter);
+    const bit = this.#bitOf(voter, id);
+    if ((this.#ground.rows.table.bundled(id) & bit) === 0) return;
+    this.#takeOut(id, bit, voter);
+    // The row may be in no agenda: it waits for a round that may not be enough for it any more.
+    this.lookAgain(id);
   }
 
   #takeOut(id: number, bit: number, voter: NodeId): void {
-    const { rows, rounds, keys, agenda } = this.#ground;
+    const { rows, rounds, keys } = this.#ground;
     const { table } = rows;
     if ((table.bundled(id) & bit) === 0) return;
     const termMs = table.termMs(id);
@@ -98,19 +103,16 @@ export class BundledRows {
     const share = rounds.shareOf(termMs, voter);
     share?.digest.take(table.lease(id), table.token(id), keys.modeOf(id));
     share?.taken.add(table.lease(id), table.token(id), keys.modeOf(id));
-    if (table.bundled(id) > 0) return;
-    rounds.count(termMs, -1);
-    // It may have been waiting for a round.
-    if (!rows.is(id, RENEWING | CHANGING)) agenda.schedule(id);
+    if (table.bundled(id) === 0) rounds.count(termMs, -1);
   }
 
-  /** Other voters: what was noted of those of before means nothing. */
+  /** The voters have changed: what was noted of the earlier voters means nothing. */
   forgetAll(): void {
-    const { rows, keys, agenda } = this.#ground;
+    const { rows, keys } = this.#ground;
     for (let id = 0; id < keys.names.idLimit; id++) {
       if (!rows.table.has(id) || rows.table.bundled(id) === 0) continue;
       rows.table.setBundled(id, 0);
-      if (!rows.is(id, RENEWING | CHANGING)) agenda.schedule(id);
+      this.lookAgain(id);
     }
   }
 
@@ -142,7 +144,7 @@ export class BundledRows {
     return !out.electorate.isQuorum(this.#some, rows.placement(id));
   }
 
-  /** Whether its bundles are at a quorum of its voters, or at one of those. */
+  /** Whether the row's bundles are at a quorum of its voters; with `among`, whether these voters alone make that quorum. */
   isQuorum(id: number, among: VoterSet | null): boolean {
     const { rows, out } = this.#ground;
     const { electorate, rules } = out;
@@ -175,12 +177,17 @@ export class BundledRows {
     return isKept && (flags & CHANGING) === 0 && ((flags & GATED) === 0 || !rules.bulkAsksGate);
   }
 
+  /** When the row is to be renewed again. */
+  dueAt(id: number): MonoUs {
+    return this.#ground.agenda.shownAt(id);
+  }
+
   /** It would last longer if the round that was to last until then had renewed it. */
   isBehind(id: number, endUs: number): boolean {
     return this.#ground.rows.is(id, KEEP) && !this.lastsUntil(id, endUs);
   }
 
-  /** It waits for a round that was not enough: it is looked at again. */
+  /** A round was not enough for the row, or may not be: the agenda shows it when it is due. */
   lookAgain(id: number): void {
     const { rows, agenda } = this.#ground;
     if (!rows.is(id, RENEWING | CHANGING)) agenda.schedule(id);

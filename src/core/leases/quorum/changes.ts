@@ -1,7 +1,7 @@
 /**
- * Which votes of an acceptor began lately, and which ran out: whoever asks several acceptors hears them at different
- * instants, and must know whether what each tells was so when the question began. What is older than the time that is
- * kept is the same to everyone, so this stays small; where there is too much of it, all counts as having changed last.
+ * Which votes of an acceptor began lately, and which ran out. An asker hears several acceptors at different instants, and must know whether
+ * each answer was true when the question began. A change older than the kept time is the same to every asker, so this stays small; where
+ * there are too many changes, every vote counts as changed at the last of them.
  */
 import { equalBytes, type MonoUs } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
@@ -22,8 +22,9 @@ type ChangesSnapshot = readonly [
 
 export class Changes {
   readonly #keptUs: number;
-  /** When a vote last began for any name of the bucket: a member grants too many leases to keep them apart. */
-  readonly #begun: Float64Array;
+  readonly #buckets: number;
+  /** When a vote last began for any name of the bucket: a member grants too many leases to keep them apart. Null before the first. */
+  #begun: Float64Array | null = null;
   #newestBegun = LONG_AGO;
   /** By the hash of the name, oldest first. */
   readonly #ranOut = new Map<number, RanOut>();
@@ -33,17 +34,22 @@ export class Changes {
   /** `buckets` is a power of two. */
   constructor(keptUs: number, buckets: number) {
     this.#keptUs = keptUs;
-    this.#begun = new Float64Array(buckets).fill(LONG_AGO);
+    this.#buckets = buckets;
   }
 
   /** A vote for the name began: for a lease that had none here, or for another try of its owner. */
   began(hash: number, mono: MonoUs): void {
+    this.#begun ??= this.#emptyBuckets();
     this.#begun[this.#bucketOf(hash)] = mono;
     this.#newestBegun = mono;
   }
 
+  #emptyBuckets(): Float64Array {
+    return new Float64Array(this.#buckets).fill(LONG_AGO);
+  }
+
   #bucketOf(hash: number): number {
-    return hash & (this.#begun.length - 1);
+    return hash & (this.#buckets - 1);
   }
 
   /** A vote for the name was not given back: its time was over at `at`. */
@@ -68,7 +74,7 @@ export class Changes {
   /** Lets go of what is so old that it makes no difference. */
   forget(mono: MonoUs): void {
     const old = mono - this.#keptUs;
-    if (this.#newestBegun > LONG_AGO) this.#begun.forEach((at, bucket, begun) => at <= old && (begun[bucket] = LONG_AGO));
+    if (this.#newestBegun > LONG_AGO) this.#begun?.forEach((at, bucket, begun) => at <= old && (begun[bucket] = LONG_AGO));
     if (this.#newestBegun <= old) this.#newestBegun = LONG_AGO;
     this.#forgetRanOut(mono);
   }
@@ -79,7 +85,7 @@ export class Changes {
 
   /** An instant after which no vote for the name began. */
   begunSince(hash: number): number {
-    return this.#begun[this.#bucketOf(hash)] as number;
+    return this.#begun === null ? LONG_AGO : (this.#begun[this.#bucketOf(hash)] as number);
   }
 
   /** An instant after which none ran out. */
@@ -87,7 +93,7 @@ export class Changes {
     return Math.max(this.#ranOutLost, this.#ranOut.get(hash)?.at ?? LONG_AGO);
   }
 
-  /** An instant after which none ran out of any name with the prefix, of those whose rows are gone. */
+  /** An instant after which no vote ran out under the prefix, among votes whose rows are gone. */
   ranOutUnder(bytes: Uint8Array, start: number, end: number): number {
     let since = this.#ranOutLost;
     for (const { name, at } of this.#ranOut.values()) {
@@ -102,8 +108,10 @@ export class Changes {
   }
 
   snapshot(): Snapshot {
+    const begun: [bucket: number, at: number][] = [];
+    if (this.#newestBegun > LONG_AGO) this.#begun?.forEach((at, bucket) => at > LONG_AGO && begun.push([bucket, at]));
     return [
-      [...this.#begun.entries()].filter(([, at]) => at > LONG_AGO),
+      begun,
       [...this.#ranOut].map(([hash, { name, at }]) => [hash, [...name], at]),
       this.#ranOutLost === LONG_AGO ? null : this.#ranOutLost,
     ];
@@ -112,6 +120,7 @@ export class Changes {
   restore(snapshot: Snapshot): void {
     const [begun, ranOut, ranOutLost] = snapshot as unknown as ChangesSnapshot;
     for (const [bucket, at] of begun) {
+      this.#begun ??= this.#emptyBuckets();
       this.#begun[bucket] = at;
       this.#newestBegun = Math.max(this.#newestBegun, at);
     }

@@ -12,10 +12,6 @@ export interface CoreSnapshot {
   readonly trust: Snapshot;
   readonly proposer: Snapshot;
   readonly holder: Snapshot;
-  readonly asker: Snapshot;
-  readonly lineAsker: Snapshot;
-  readonly lister: Snapshot;
-  readonly learner: Snapshot;
-  readonly rollCall: Snapshot;
+  readonly asking: Snapshot;
   readonly views: Snapshot;
 }

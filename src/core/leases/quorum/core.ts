@@ -117,8 +117,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
     this.#proposer = new Proposer(this.#out, this.#holder);
     this.#holder.onEnded((lease, step) => this.#proposer.drop(lease, step));
     this.#asking = new AskingRoles(this.#out, names);
-    const { asker, lister, learner } = this.#asking;
-    const roles = { proposer: this.#proposer, holder: this.#holder, asker, lister, learner };
+    const roles = { proposer: this.#proposer, holder: this.#holder, asking: this.#asking };
     this.#views = new ViewFollower({ ...roles, out: this.#out, acceptor: this.#acceptor, checks: this.#checks });
     this.#admission = new Admission(memberNumbers, rules);
     this.#life = boot.incarnation;
@@ -136,10 +135,10 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
 
   /** What the learner believes of a name. */
   hint(name: Uint8Array, mono: MonoUs): ReturnType<Learner['hint']> {
-    return this.#asking.learner.hint(name, mono);
+    return this.#asking.begun?.learner.hint(name, mono) ?? null;
   }
 
-  /** How long this member will still vote for nobody; 0 for a client, Infinity if its disk failed. */
+  /** How long this member will still give no vote; 0 for a client, Infinity if its disk failed. */
   silentForUs(mono: MonoUs): number {
     if (!this.#acceptor) return 0;
     const { voting } = this.#acceptor;
@@ -242,7 +241,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
       case NOTE:
         if (!this.#acceptor) return;
         this.#census.note(from, message, step);
-        // Whoever was away may be of another view.
+        // A member that was away may be in another view.
         this.#acceptor.views.tell(from, step);
         return;
       case VIEW_TOLD:
@@ -290,11 +289,11 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
         this.#holder.released(from, message, step);
         return;
       case ANSWER:
-        this.#asking.asker.answered(from, message, step);
+        this.#asking.begun?.asker.answered(from, message, step);
         return;
       case LISTED:
       case PAGED:
-        this.#asking.lister.listed(from, message, step);
+        this.#asking.begun?.lister.listed(from, message, step);
         return;
       case FREE:
         this.#proposer.free(from, message, step);
@@ -306,13 +305,13 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
         this.#holder.ready(from, message, step);
         return;
       case LINE_TOLD:
-        this.#asking.lineAsker.answered(from, message, step);
+        this.#asking.begun?.lineAsker.answered(from, message, step);
         return;
       case IN_LINE:
         this.#proposer.inLine(from, message, step);
         return;
       case LEARNED:
-        this.#asking.learner.learned(message, step);
+        this.#asking.begun?.learner.learned(message, step);
         return;
       case RENEWED:
       case NO_BUNDLE:
@@ -321,12 +320,12 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
         this.#holder.bulk(from, message, step);
         return;
       case BUNDLE_LEARNED:
-        this.#asking.learner.learnedBundle(message, step);
+        this.#asking.begun?.learner.learnedBundle(message, step);
         return;
       case STATUS_TOLD:
       case BOUND:
       case GONE:
-        this.#asking.rollCall.answered(from, message, step);
+        this.#asking.begun?.rollCall.answered(from, message, step);
         return;
     }
   }
@@ -339,7 +338,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
         this.#proposer.noPlace(from, message, step);
         return;
       case NO_WATCH:
-        this.#asking.learner.refused(from, message, step);
+        this.#asking.begun?.learner.refused(from, message, step);
         return;
       default:
         this.#proposer.refused(from, message, step);
@@ -355,7 +354,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
         return;
       case 'cancel':
         this.#proposer.cancel(command.lease, step);
-        this.#asking.rollCall.cancel(command.lease);
+        this.#asking.begun?.rollCall.cancel(command.lease);
         return;
       case 'renew':
         this.#checks.term(command.termUs);
@@ -461,11 +460,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
       trust: this.#trust.snapshot(),
       proposer: this.#proposer.snapshot(),
       holder: this.#holder.snapshot(),
-      asker: this.#asking.asker.snapshot(),
-      lineAsker: this.#asking.lineAsker.snapshot(),
-      lister: this.#asking.lister.snapshot(),
-      learner: this.#asking.learner.snapshot(),
-      rollCall: this.#asking.rollCall.snapshot(),
+      asking: this.#asking.snapshot(),
       views: this.#views.snapshot(),
     };
   }
@@ -481,10 +476,6 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
     this.#trust.restore(told.trust);
     this.#proposer.restore(told.proposer);
     this.#holder.restore(told.holder);
-    this.#asking.asker.restore(told.asker);
-    this.#asking.lineAsker.restore(told.lineAsker);
-    this.#asking.lister.restore(told.lister);
-    this.#asking.learner.restore(told.learner);
-    this.#asking.rollCall.restore(told.rollCall);
+    this.#asking.restore(told.asking);
   }
 }

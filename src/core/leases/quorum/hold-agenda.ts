@@ -1,6 +1,6 @@
 /**
- * When each hold needs something: its renewal, or its end. Long terms are in a calendar, which is coarse and costs nothing to change; short ones
- * are in a heap, exactly. Stale entries stay in both: whoever takes one asks whether it is due.
+ * When each hold needs something: its renewal, or its end. Long terms are in a calendar, which is coarse and costs nothing to change; short
+ * terms are in a heap, exactly. Stale entries stay in both: the caller checks whether an entry is still due.
  */
 import { monoUs, type MonoUs } from '../../../kernel/index.ts';
 import { Calendar, DueHeap, type HoldTable, type NameTable } from '../../tables/index.ts';
@@ -10,7 +10,7 @@ import { renewAfterUs } from '../timing.ts';
 export const KEEP = 1;
 /** A renewal is under way. */
 export const RENEWING = 2;
-/** Somebody watches its name. */
+/** Its name has a watcher. */
 export const IS_WATCHED = 4;
 /** Its holder is asked before each renewal. */
 export const GATED = 8;
@@ -20,7 +20,7 @@ export const LIMITED = 16;
 export const LEAVING = 32;
 /** Its votes are being asked for another mode: nothing else is asked of them meanwhile. */
 export const CHANGING = 64;
-/** Its holder was told that somebody waits for it, since it was last renewed in bulk. */
+/** Its holder was told of a waiter since it was last renewed in bulk. */
 export const WAS_WANTED = 128;
 
 /** The calendar is this part of the longest term fine. */
@@ -61,6 +61,12 @@ export class HoldAgenda {
     if (!this.#isShort(id)) return this.#calendar.schedule(id, this.#calendarDueAt(id));
     this.#soon.push(monoUs(this.#dueAt(id)), id);
     if (this.#soon.isOvergrown(this.#holds.count, this.#names.idLimit)) this.#sweep();
+  }
+
+  /** When a hold would be shown, if it were scheduled. */
+  shownAt(id: number): MonoUs {
+    const { widthUs } = this.#calendar;
+    return monoUs(this.#isShort(id) ? this.#dueAt(id) : Math.floor(this.#calendarDueAt(id) / widthUs) * widthUs);
   }
 
   #sweep(): void {

@@ -121,7 +121,7 @@ export class Holders implements OfferedHolds {
   }
 
   refused(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
-    // What is asked of bundles is of no one lease.
+    // A refusal to a bundle names no single lease.
     if (message.lease === 0) this.rounds.refused(from, step);
     this.#exclusive.refused(from, message, step);
     if (!this.#side.isIdle) this.#side.refused(from, message, step);
@@ -149,9 +149,10 @@ export class Holders implements OfferedHolds {
   }
 
   wake(step: QuorumStep): void {
+    // First: a round that is due begins before any row asks for it, and a restored core, which has all rows in its agendas, does the same.
+    this.rounds.wake(step);
     this.#exclusive.wake(step);
     this.#side.wake(step);
-    this.rounds.wake(step);
     this.#offers.wake(step);
   }
 
@@ -256,7 +257,7 @@ export class Holders implements OfferedHolds {
   snapshot(): Snapshot {
     return {
       ...(this.#exclusive.snapshot() as object),
-      side: this.#side.snapshot(),
+      side: this.#side.isIdle ? null : this.#side.snapshot(),
       keys: this.#keys.snapshot(),
       published: this.#published.snapshot(),
       limits: this.#limits.snapshot(),
@@ -270,7 +271,7 @@ export class Holders implements OfferedHolds {
     this.#published.restore(published);
     this.#limits.restore(limits);
     this.#exclusive.restore(snapshot);
-    this.#side.restore(side);
+    if (side !== null) this.#side.restore(side);
     this.#keys.restoreModes(keys);
     this.#offers.restore(offers);
     this.rounds.restore(rounds);

@@ -1,7 +1,7 @@
 /**
  * Votes on names that are shared, or were: what PROPOSE and RELEASE mean where a name may have several votes. Live votes of one acceptor never
- * clash, so of two holders that clash the later meets the earlier's vote at a common acceptor; floors do the same for tokens, with one for what
- * writers have had, one for what anybody has had, and one for each slot (docs/research/divergence/quorum.md#modes).
+ * clash, so of two holders that clash the later meets the earlier's vote at a common acceptor; floors do the same for tokens: one floor for
+ * writers' tokens, one for all tokens, and one for each slot (docs/research/divergence/quorum.md#modes).
  */
 import { invariant, NO_BALLOT, type BallotTime, type Incarnation, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
@@ -53,7 +53,7 @@ export class ModedVotes implements LeaseView {
   readonly #ground: ModedGround;
   /** How high the tokens of all leases went: a writer's is above them. */
   readonly #floorOfAll: Floors;
-  /** How high those of each slot went, by bucket of name and slot. */
+  /** How high the tokens of each slot went, by bucket of name and slot. */
   readonly #floorOfSlots: Floors;
   #waiting: WaitingRoom | null = null;
 
@@ -126,7 +126,7 @@ export class ModedVotes implements LeaseView {
     return others.filter((vote) => vote.owner !== owner || vote.lease !== lease);
   }
 
-  /** What a mutant does: the vote of one lease becomes that of another. */
+  /** For a mutant: the vote of one lease becomes the vote of another. */
   swap(id: number, { owner, lease }: LeaseKey, message: QuorumMessage, step: QuorumStep): void {
     const hash = this.#ground.names.hashOf(id);
     const row = this.side.find(id, owner, lease);
@@ -171,12 +171,13 @@ export class ModedVotes implements LeaseView {
     return this.#ground.rules.writersAboveAll ? this.#floorOfAll.get(hash) : NO_BALLOT;
   }
 
-  /** Whoever looks for a slot is told which are free. */
-  tellFree(id: number, slots: number, reply: QuorumMessage, step: QuorumStep): void {
+  /** Tells a proposer that looks for a slot which slots are free. */
+  tellFree(id: number, { owner, lease, mode, slots }: QuorumMessage, reply: QuorumMessage, step: QuorumStep): void {
     reply.setMode(reply.mode, slots);
-    // Where a writer or a reader is in the way no other slot is worth a try.
+    // Where a writer or a reader is in the way no other slot is worth a try; nor where the free ones are for the waiters in line.
     const isOthers = this.#ground.isLive(id, step) || this.side.hasReader(id, step.monoUs);
-    reply.freeSlots = isOthers ? NO_BYTES : this.freeSlots(id, slots, step);
+    const isInVain = isOthers || this.#isBlocked(id, owner, lease, { mode, slots }, step);
+    reply.freeSlots = isInVain ? NO_BYTES : this.freeSlots(id, slots, step);
   }
 
   /** The floor that a proposal for this mode must be above. */
@@ -332,7 +333,7 @@ export class ModedVotes implements LeaseView {
     const clashing = this.side.of(id).filter((row) => isOwn(row) || isOneOver(row.mode, mode));
     const later = clashing.filter((row) => row.ballot > ballot);
     if (later.length > 0) return mode === EXCLUSIVE && later.every((row) => row.mode === SHARED && !isOwn(row)) ? SHARED : null;
-    // Of two exclusive ones the table of these takes the later.
+    // Of two exclusive votes, the table of exclusive votes keeps the later.
     if (mode !== EXCLUSIVE && votes.leases.has(id)) {
       if (votes.leases.ballot(id) > ballot) return null;
       if (mode === SHARED && !isOwn({ owner: votes.ownerOf(id), lease: votes.leases.lease(id) })) this.#readBackAsReader(id);

@@ -49,6 +49,12 @@ export interface WantedMode {
 
 export const WANTS_ALL: WantedMode = { mode: EXCLUSIVE, slots: 0 };
 
+export function countSlots(bits: Uint8Array): number {
+  let count = 0;
+  for (const byte of bits) for (let left = byte; left > 0; left >>= 1) count += left & 1;
+  return count;
+}
+
 /** Bits of slots, lowest first. */
 export function isSlotIn(bits: Uint8Array, slot: number): boolean {
   return (((bits[slot >> 3] ?? 0) >> (slot & 7)) & 1) === 1;

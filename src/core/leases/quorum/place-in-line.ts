@@ -1,10 +1,14 @@
 /** Where requests stand in line: what voters are told of them, again and again, and at which voters they are sure to stand. */
-import { monoAfter, monoUs, NO_BALLOT, type MonoUs, type NodeId, type VoterSet } from '../../../kernel/index.ts';
+import { monoAfter, monoUs, NEVER, NO_BALLOT, type MonoUs, type NodeId, type VoterSet } from '../../../kernel/index.ts';
+import { afterBackOff } from './attempts.ts';
 import type { QuorumStep } from './config.ts';
 import { QUIET, UNWAIT, UPGRADES, WAIT } from './messages.ts';
 import { EXCLUSIVE, SHARED } from './modes.ts';
 import type { QuorumOutbox } from './outbox.ts';
 import type { AttemptVerdict, Pursuit } from './pursuit.ts';
+
+/** A turn without a slot is asked about so often, at least, before it is the next one's too. */
+const ASKS_IN_HEAD_START = 4;
 
 export class PlaceInLine {
   readonly #out: QuorumOutbox;
@@ -22,6 +26,7 @@ export class PlaceInLine {
     pursuit.phase = 'waiting';
     pursuit.free.clear();
     pursuit.noPlace.clear();
+    pursuit.forgetFree();
     pursuit.resendGapUs = timing.attemptUs;
     pursuit.refreshAt = monoAfter(step.monoUs, timing.refreshUs);
     this.#wait(pursuit, pursuit.voters, step);
@@ -35,6 +40,16 @@ export class PlaceInLine {
     pursuit.resendGapUs *= 2;
     const missing = pursuit.voters.filter((voter) => !pursuit.inLine.has(voter));
     this.#wait(pursuit, missing, step);
+  }
+
+  /** It is its turn, but no slot is free at a quorum: votes come and go at one voter before another. What they tell a little later may fit. */
+  askAgain(pursuit: Pursuit, step: QuorumStep): void {
+    const { headStartUs } = this.#out.timing;
+    const at = afterBackOff(pursuit, Math.floor(headStartUs / ASKS_IN_HEAD_START), this.#out, step);
+    if (!pursuit.asksAgain && at < pursuit.refreshAt) pursuit.refreshAt = at;
+    if (pursuit.yieldsUntil === NEVER) pursuit.yieldsUntil = monoAfter(step.monoUs, headStartUs);
+    pursuit.asksAgain = true;
+    this.#plan(pursuit, pursuit.refreshAt);
   }
 
   #wait(pursuit: Pursuit, voters: readonly NodeId[], step: QuorumStep): void {
@@ -64,8 +79,8 @@ export class PlaceInLine {
   }
 
   /**
-   * Others are in the way; or answers came too late to be worth anything, and many who ask again and again would only
-   * make them later. Those in line are told when it is free, and who stands there already stays whatever went wrong.
+   * Other leases are in the way; or answers came too late to count, and many proposers that ask again and again would only
+   * delay them more. Waiters in line are told when the lease is free, and a waiter in line stays there whatever went wrong.
    */
   isWorthWhile(verdict: AttemptVerdict, { ticket }: Pursuit): boolean {
     if (!this.#out.rules.queues || verdict === 'low' || verdict === 'ahead') return false;

@@ -1,8 +1,8 @@
 /**
  * The proposer: gets leases. An uncontended acquire is one round trip: the proposal goes out at once,
- * and a quorum of votes is the lease (rule 2 makes that safe). Whoever may wait and is refused goes to the
- * queues in the same step, and gives back what it got. A try that does not wait and meets others rests a
- * random while, and asks before it proposes.
+ * and a quorum of votes is the lease (rule 2 makes that safe). A pursuit that may wait and is refused goes to the
+ * queues in the same step, and gives back the votes it got. A try that does not wait and meets other proposers rests
+ * a random while, and asks before it proposes.
  */
 import {
   monoAfter,
@@ -29,7 +29,7 @@ import { Pursuit, type AttemptVerdict } from './pursuit.ts';
 import { PlaceInLine } from './place-in-line.ts';
 import { patienceUs, stretch } from '../timing.ts';
 
-/** A try that does not wait gives up after so many attempts that met others or nobody. */
+/** A try that does not wait gives up after so many attempts that met other processes or too few voters. */
 const TRIES_MAX = 4;
 /** Of many slots another may be free each time. */
 const SLOT_TRIES_MAX = 16;
@@ -152,10 +152,7 @@ export class Proposer {
     this.#standing.standsAt(from, pursuit, step);
     if (pursuit.phase !== 'waiting') return;
     pursuit.free.add(from);
-    if (message.freeSlots.length > 0) {
-      pursuit.freeSlots = [...pursuit.freeSlots, message.freeSlots];
-      pursuit.place = message.mode;
-    }
+    if (message.freeSlots.length > 0) pursuit.toldFree(from, message.freeSlots, message.mode);
     if (this.#hasTurn(pursuit)) this.#takeTurn(pursuit, step);
   }
 
@@ -188,7 +185,7 @@ export class Proposer {
   wake(step: QuorumStep): void {
     for (let at = this.#due.nextAt; at <= step.monoUs; at = this.#due.nextAt) {
       const pursuit = this.#pursuits.get(this.#due.take(step.monoUs));
-      // By the time that holds now: of those it was once planned for no snapshot knows.
+      // Skip stale heap entries: snapshots keep only the current deadline.
       if (!pursuit || at !== pursuit.firstAt) continue;
       if (pursuit.waits && step.monoUs >= pursuit.waitUntil) this.#giveUp(pursuit, 'timeout', step);
       else if (step.monoUs >= pursuit.until) this.#moveOn(pursuit, step);
@@ -205,7 +202,7 @@ export class Proposer {
         this.#attempt(pursuit, step);
         return;
       case 'waiting':
-        if (this.#hasTurn(pursuit)) this.#takeTurn(pursuit, step);
+        if (this.#hasTurn(pursuit) && !pursuit.asksAgain) this.#takeTurn(pursuit, step);
         else this.#standing.stay(pursuit, step);
         return;
     }
@@ -232,7 +229,7 @@ export class Proposer {
   }
 
   #judgeRefusals(pursuit: Pursuit, step: QuorumStep): void {
-    // Lost already, but of an even number of voters half is no quorum: a ticket, and the holder's name, need one that was heard.
+    // The try is lost, but half of an even number of voters is no quorum: a ticket, and the holder's name, need answers from a quorum.
     const isLost = this.#out.electorate.isLost(pursuit.refused, pursuit.placement);
     if (isLost && pursuit.heard >= this.#quorumOf(pursuit)) this.#fail(pursuit, step);
   }
@@ -276,7 +273,7 @@ export class Proposer {
       return;
     }
     this.#dueAt(pursuit, rules.attemptDeadline ? monoAfter(step.monoUs, attemptUs) : monoUs(Infinity));
-    // Readers and slots are not promised: they need not be the only ones that ask.
+    // Readers and slots ask for no promises: several of them may ask at once.
     if (!pursuit.careful || pursuit.mode !== EXCLUSIVE || pursuit.upgrades) {
       pursuit.phase = 'proposing';
       this.#propose(pursuit, step);
@@ -345,8 +342,8 @@ export class Proposer {
     if (verdict === 'no-quorum' && !pursuit.parks) pursuit.unanswered++;
     const isLastTry = !pursuit.waits && pursuit.tries >= (pursuit.slots > 0 ? SLOT_TRIES_MAX : TRIES_MAX);
     if (verdict === 'low' && !isLastTry) {
-      // Nobody is in the way, our clock lags behind a ballot of before: now that we know it, the next is above. Votes
-      // that it got go over to that one at once; given back, they would be the next one's in line.
+      // No lease is in the way, our clock lags behind an earlier ballot: now that we know it, the next is above. Votes
+      // that it got go over to that one at once; given back, they would be the next waiter's.
       pursuit.careful = false;
       this.#attempt(pursuit, step);
       return;
@@ -454,9 +451,8 @@ export class Proposer {
       return;
     }
     pursuit.careful = false;
-    const free = pursuit.slots > 0 ? pursuit.freeAtAll() : [];
-    if (free.length > 0 && !free.includes(pursuit.slot)) pursuit.mode = slotMode(free[pursuit.place % free.length] as number);
-    this.#attempt(pursuit, step);
+    if (pursuit.slots === 0 || pursuit.chooseSlot(this.#quorumOf(pursuit), step.monoUs)) this.#attempt(pursuit, step);
+    else this.#standing.askAgain(pursuit, step);
   }
 
   // ── Ends ───────────────────────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,4 @@
-/** One acquire under way: where it stands, who answered what, and what that means. */
+/** One acquire under way: its phase, the voters' answers, and the verdict on them. */
 import {
   encodeName,
   monoUs,
@@ -14,7 +14,7 @@ import {
 import type { Snapshot } from '../../contract.ts';
 import type { HolderHint, LeaseCommand } from '../contract.ts';
 import { AHEAD, HAS_LEASE, HELD, LOW, NO_ROOM, OUTBID, QUEUED, SILENT, TOO_LONG, type QuorumMessage } from './messages.ts';
-import { EXCLUSIVE, isSlotIn, modeNumber, slotMode } from './modes.ts';
+import { countSlots, EXCLUSIVE, isSlotIn, modeNumber, slotMode } from './modes.ts';
 import { textOf } from '../snapshots.ts';
 
 /** `resting`: between attempts. `waiting`: in the queues. */
@@ -32,11 +32,10 @@ interface Refusal {
 /** What the answers to one attempt add up to. */
 export type AttemptVerdict = 'low' | 'ahead' | 'held' | 'maybe-held' | 'split' | 'queued' | 'silent' | 'too-long' | 'no-room' | 'no-quorum';
 
-/** What was asked for. */
+/** The request. */
 type Wanted = Omit<Extract<LeaseCommand, { kind: 'acquire' }>, 'kind' | 'waitUs'>;
 
 const NONE: Refusal[] = [];
-const NO_SLOTS: readonly Uint8Array[] = [];
 
 export class Pursuit {
   readonly lease: number;
@@ -64,10 +63,12 @@ export class Pursuit {
   readonly upgrades: boolean;
   /** What it proposes: of slots, the one it tries. */
   mode: number;
-  /** Which slots were told to be free, by voter, since it last proposed or was told. */
-  freeSlots: readonly Uint8Array[] = NO_SLOTS;
-  /** Its place among those that were told the same. */
+  /** Its place among waiters that were told the same. */
   place = 0;
+  /** It is its turn, but there is no slot to ask for: the voters are asked again, at its next refresh. */
+  asksAgain = false;
+  /** Until then it leaves the slots that a quorum has free to the waiters before it, which may have died. */
+  yieldsUntil: MonoUs = NEVER;
 
   phase: PursuitPhase = 'resting';
   /** Prepare first: the last attempt met others. */
@@ -83,8 +84,8 @@ export class Pursuit {
   /** Of the attempt, of the rest or of the next refresh. */
   until: MonoUs = NEVER;
   /**
-   * What its next ballot must be above: its own last one, and what voters of this name told. Each try has a ballot of its own: the late
-   * release of an earlier one would wipe the votes of a later one that had the same.
+   * The next ballot must be above this: above its own last ballot, and above the ballots that voters of this name told. Each try has a
+   * ballot of its own: the late release of an earlier try would wipe the votes of a later try with the same ballot.
    */
   above: BallotTime = NO_BALLOT;
   ticket: BallotTime = NO_BALLOT;
@@ -94,7 +95,7 @@ export class Pursuit {
   parks = false;
   /** Its turn is not taken before this: the last one came to nothing. */
   restUntil: MonoUs = NEVER;
-  /** When all voters hear again that it is there, and how long it waits for those that did not answer. */
+  /** When all voters hear again that it is there, and how long it waits for voters that did not answer. */
   refreshAt: MonoUs = NEVER;
   resendGapUs = 0;
   /** It was said to be in line at a quorum. */
@@ -106,7 +107,9 @@ export class Pursuit {
   messages = 0;
   watched = false;
   refusals: Refusal[] = NONE;
-  // Made when they are first needed: an acquire that nobody contends with needs none of them.
+  // Made when they are first needed: an uncontended acquire needs none of them.
+  /** Which slots each voter last told to be free, since it last proposed or told that it waits. */
+  #freeSlots: Map<NodeId, Uint8Array> | undefined;
   #promised: VoterSet | undefined;
   #refused: VoterSet | undefined;
   #free: VoterSet | undefined;
@@ -167,7 +170,8 @@ export class Pursuit {
     this.accepted.clear();
     this.messages = 0;
     this.clearRefusals();
-    this.freeSlots = NO_SLOTS;
+    this.forgetFree();
+    this.yieldsUntil = NEVER;
   }
 
   /** When to look at it again. */
@@ -182,12 +186,43 @@ export class Pursuit {
     for (const set of [this.#free, this.#inLine, this.#noPlace]) set?.clear();
   }
 
-  /** The slots that all who told are free of, lowest first. */
+  /** A voter told which slots are free there, and the place of this waiter among all that were told. */
+  toldFree(voter: NodeId, slots: Uint8Array, place: number = this.place): void {
+    (this.#freeSlots ??= new Map()).set(voter, slots);
+    this.place = place;
+  }
+
+  forgetFree(): void {
+    this.#freeSlots?.clear();
+    this.asksAgain = false;
+  }
+
+  /** The slots that are free at every voter that told its free slots, lowest first. */
   freeAtAll(): number[] {
-    const [first, ...others] = this.freeSlots;
-    if (first === undefined) return [];
+    return this.#freeAt(this.#freeSlots?.size ?? 0);
+  }
+
+  /**
+   * In its turn it proposes the place-th of the slots that a quorum told to be free. False if there is none for it yet: voters tell of different slots while votes come and
+   * go, and the few that they agree on are for the waiters before it. A proposal for one of those would only take the slot from them, and they would do the same to others.
+   */
+  chooseSlot(quorum: number, now: MonoUs): boolean {
+    const told = [...(this.#freeSlots?.values() ?? [])];
+    if (told.length === 0) return true;
+    const free = this.#freeAt(Math.min(quorum, told.length));
+    // A voter with no slot to spare for it says that waiters before it have let their head start pass: then one of their slots is its own.
+    const isBeside = now < this.yieldsUntil && told.every((bits) => countSlots(bits) > this.place);
+    const isPreferred = free.includes(this.slot);
+    if (free.length === 0 || (isBeside && !isPreferred && this.place >= free.length)) return false;
+    this.mode = slotMode(isPreferred ? this.slot : (free[this.place % free.length] as number));
+    return true;
+  }
+
+  #freeAt(voters: number): number[] {
+    const told = [...(this.#freeSlots?.values() ?? [])];
+    if (told.length === 0) return [];
     const slots = Array.from({ length: this.slots }, (_, slot) => slot);
-    return slots.filter((slot) => isSlotIn(first, slot) && others.every((bits) => isSlotIn(bits, slot)));
+    return slots.filter((slot) => told.filter((bits) => isSlotIn(bits, slot)).length >= voters);
   }
 
   uncount(voter: NodeId): void {
@@ -203,7 +238,7 @@ export class Pursuit {
   refuse(voter: NodeId, message: QuorumMessage, reason: number = message.reason): void {
     const has = (message.flags & HAS_LEASE) !== 0;
     if (this.refusals === NONE) this.refusals = [];
-    if (message.freeSlots.length > 0) this.freeSlots = [...this.freeSlots, message.freeSlots];
+    if (message.freeSlots.length > 0) this.toldFree(voter, message.freeSlots);
     this.refusals.push({
       voter,
       reason,
@@ -241,9 +276,9 @@ export class Pursuit {
     const silent = this.refusals.filter(({ reason }) => reason === SILENT).length;
     const unheard = this.voters.length - this.heard;
     const most = this.#mostTold();
-    // Whoever could hold it beside those who do, and is refused, stands behind others that cannot.
+    // A reader or a slot that is refused, but not for a live vote, stands behind waiters that cannot go.
     if (this.mode !== EXCLUSIVE && has(QUEUED) && !has(HELD)) return 'queued';
-    // Whoever has no room tells of those who have it, and they are not in the way.
+    // A refusal for want of room also tells of live leases, but these are not in the way.
     if (this.refusals.filter(({ reason }) => reason === NO_ROOM).length > this.voters.length - quorum) return 'no-room';
     if (most && most.count >= quorum) return 'held';
     if (most && has(HELD) && most.count + unheard + silent >= quorum) return 'maybe-held';
@@ -283,6 +318,8 @@ export class Pursuit {
       watched,
       above: this.above,
       parks: this.parks,
+      asksAgain: this.asksAgain,
+      yieldsUntil: this.yieldsUntil,
       placement: this.placement,
       termUs: this.termUs,
     };
@@ -295,7 +332,7 @@ export class Pursuit {
       keep,
       gated: this.gated,
       moded: [this.mode, this.slots, this.slot, this.quarantineUs, this.upgrades, this.place],
-      freeSlots: this.freeSlots.map((bits) => [...bits]),
+      freeSlots: [...(this.#freeSlots ?? [])].sort(([a], [b]) => a - b).map(([voter, bits]) => [voter, [...bits]]),
       maxHoldUs: this.maxHoldUs === Infinity ? null : this.maxHoldUs,
       meta: meta ? [...meta] : null,
       waits,
@@ -316,7 +353,7 @@ export class Pursuit {
     const pursuit = new Pursuit(wanted, told.voters, told.waits, told.waitUntil, upgrades);
     pursuit.mode = mode;
     pursuit.place = place;
-    pursuit.freeSlots = told.freeSlots.map((bits) => Uint8Array.from(bits));
+    for (const [voter, bits] of told.freeSlots) pursuit.toldFree(voter, Uint8Array.from(bits));
     Object.assign(pursuit, told.state);
     const sets = [pursuit.promised, pursuit.accepted, pursuit.refused, pursuit.met, pursuit.free, pursuit.inLine, pursuit.noPlace];
     sets.forEach((set, i) => told.sets[i]?.forEach((voter) => set.add(voter)));
@@ -333,7 +370,7 @@ interface PursuitSnapshot {
   readonly keep: boolean;
   readonly gated: boolean;
   readonly moded: readonly [mode: number, slots: number, slot: number, quarantineUs: number, upgrades: boolean, place: number];
-  readonly freeSlots: readonly (readonly number[])[];
+  readonly freeSlots: readonly (readonly [NodeId, readonly number[]])[];
   readonly maxHoldUs: number | null;
   readonly meta: readonly number[] | null;
   readonly waits: boolean;

@@ -1,6 +1,6 @@
 /**
- * Renewals under way: what is sent for each, what the answers add up to, and when it is tried again. Authority moves on only with a fresh quorum
- * (rule 8). Where answers are slow, who has not answered is asked the same again: a vote is one for the term from when the renewal began, however late it comes.
+ * Renewals under way: the messages of each, the sum of their answers, and when each is tried again. Authority moves on only with a fresh quorum
+ * (rule 8). Where answers are slow, voters that have not answered are asked the same again: a vote, however late, is for the term from when the renewal began.
  */
 import {
   invariant,
@@ -70,7 +70,7 @@ export class Renewals {
   wake(step: QuorumStep): void {
     for (let at = this.#due.nextAt; at <= step.monoUs; at = this.#due.nextAt) {
       const renewal = this.#open.get(this.#due.take(step.monoUs));
-      // By the time that holds now: of those it was once planned for no snapshot knows.
+      // Skip stale heap entries: snapshots keep only the current deadline.
       if (renewal && at === renewal.until) this.#again(renewal, step);
     }
   }
@@ -97,7 +97,7 @@ export class Renewals {
     const renewal = this.#open.get(message.lease);
     if (!renewal || renewal.ballot === NO_BALLOT || message.ballot !== renewal.ballot || !this.#rows.isVoter(from, renewal.id)) return;
     renewal.refused.add(from);
-    // Who is silent has not looked at it.
+    // A silent voter has not looked at it.
     renewal.isRefused ||= message.reason !== SILENT;
     // That far ahead it is no reason for other names to go as high, but for this one it is.
     if (message.reason === LOW && this.#ground.out.believes(message.clock, step))
@@ -105,7 +105,7 @@ export class Renewals {
     if (this.#ground.out.electorate.isLost(renewal.refused, this.#rows.placement(renewal.id))) this.#fail(renewal, step);
   }
 
-  /** Other voters, or other quorums of them: what is under way begins anew, at once, and so does what was refused in the view before. */
+  /** The voters, or their quorums, have changed: renewals under way begin anew at once, and so do renewals that were refused in the earlier view. */
   viewChanged(step: QuorumStep): void {
     for (const renewal of this.#open.values()) {
       const isToBeAsked = this.isGated(renewal.id) && renewal.extends;
@@ -179,7 +179,7 @@ export class Renewals {
     this.#rows.sendToVoters(id, step);
   }
 
-  /** The same once more, for those that have not voted. */
+  /** Sends the same proposal again to voters that have not voted. */
   #resend(renewal: Renewal, step: QuorumStep): void {
     const { id, lease, accepted } = renewal;
     const { out, keys, published } = this.#ground;
@@ -217,7 +217,7 @@ export class Renewals {
 
   // ── In bulk ────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Voters that do not have it in a bundle are asked to take it in. Nobody waits for the answers: they bring what they say. */
+  /** Voters that do not have it in a bundle are asked to take it in. The holder does not wait for their answers: they bring what they say. */
   join(id: number, voters: readonly NodeId[], step: QuorumStep): void {
     const { out, published } = this.#ground;
     const lease = this.#rows.table.lease(id);
@@ -228,25 +228,28 @@ export class Renewals {
     out.sendTo(voters, step);
   }
 
-  /** Enough voters have renewed the bundles that it is in. */
-  extendInBulk(id: number, { startMono, startWall, termUs }: BulkRound, step: QuorumStep): void {
+  /** Enough voters have renewed the bundles that it is in. True if the next round is to see to it: then it has no entry in the agenda. */
+  extendInBulk(id: number, { startMono, startWall, termUs }: BulkRound, step: QuorumStep): boolean {
     const { agenda, out, lose } = this.#ground;
     const { rules } = out;
     const holds = this.#rows.table;
     if (rules.endIsFinal && this.#rows.isOver(id, step)) {
       lose(id, step);
-      return;
+      return false;
     }
-    if (rules.holderWatchesWall && step.wallUs >= startWall + termUs) return;
+    if (rules.holderWatchesWall && step.wallUs >= startWall + termUs) return false;
     if (rules.bulkFromStart) this.#rows.setDeadline(id, startMono, startWall, termUs);
     else this.#rows.setDeadline(id, step.monoUs, step.wallUs, termUs);
-    invariant(holds.deadlineMono(id) > step.monoUs || !rules.endIsFinal, 'a lease was renewed in bulk that is over');
+    const deadlineMonoUs = monoUs(holds.deadlineMono(id));
+    invariant(deadlineMonoUs > step.monoUs || !rules.endIsFinal, 'a lease was renewed in bulk that is over');
     const flags = holds.flags(id);
+    const isLimited = (flags & LIMITED) !== 0;
     if ((flags & WAS_WANTED) !== 0) this.#rows.clear(id, WAS_WANTED);
-    if ((flags & LIMITED) !== 0 && this.#rows.isAtLimit(id)) this.#rows.clear(id, KEEP);
-    if ((flags & RENEWING) === 0) agenda.schedule(id);
-    const [deadlineMonoUs, deadlineWallUs] = [monoUs(holds.deadlineMono(id)), this.#rows.wallDeadline(id)];
-    step.emit({ kind: 'renewed', lease: holds.lease(id), deadlineMonoUs, deadlineWallUs });
+    if (isLimited && this.#rows.isAtLimit(id)) this.#rows.clear(id, KEEP);
+    step.emit({ kind: 'renewed', lease: holds.lease(id), deadlineMonoUs, deadlineWallUs: this.#rows.wallDeadline(id) });
+    if ((flags & RENEWING) !== 0) return false;
+    if (isLimited) agenda.schedule(id);
+    return !isLimited;
   }
 
   /** A fresh quorum: the deadline moves on from when this renewal began, and never back. A lease that ran out meanwhile stays dead. */

@@ -1,19 +1,18 @@
 /**
- * In which view this node asks. A voter that is in a higher one says so, and the node goes there at once. Where most voters of a name are
- * in lower ones, the node goes back to the highest of these: what it heard of may be known to nobody any more.
+ * In which view this node asks. A voter in a higher view says so, and the node goes there at once. Where most voters of a name are
+ * in lower views, the node goes back to the highest of these: perhaps no other process knows the view that it heard of.
  */
 import { monoAfter, monoUs, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import type { LeaseCommand } from '../contract.ts';
 import { retime, timingFor, type Timing } from '../timing.ts';
-import { compareViews, decodeView, encodeView, rateErrorPpmOf, termUsMaxOf, longestTermUsOf, type View } from '../views.ts';
+import { viewBytes, viewIn } from '../view-snapshots.ts';
+import { compareViews, decodeView, rateErrorPpmOf, termUsMaxOf, longestTermUsOf, type View } from '../views.ts';
 import type { Acceptor } from './acceptor.ts';
-import type { Asker } from './asker.ts';
+import type { AskingRoles } from './asking-roles.ts';
 import type { Checks } from './checks.ts';
 import type { QuorumStep } from './config.ts';
 import type { Holders } from './holders.ts';
-import type { Learner } from './learner.ts';
-import type { Lister } from './lister.ts';
 import { VIEWED, type QuorumMessage } from './messages.ts';
 import type { QuorumOutbox } from './outbox.ts';
 import type { Proposer } from './proposer.ts';
@@ -23,15 +22,14 @@ interface FollowerGround {
   readonly out: QuorumOutbox;
   readonly proposer: Proposer;
   readonly holder: Holders;
-  readonly asker: Asker;
-  readonly lister: Lister;
-  readonly learner: Learner;
+  readonly asking: AskingRoles;
   readonly checks: Checks;
   readonly acceptor: Acceptor | null;
 }
 
 type FollowerSnapshot = readonly [
-  bytes: readonly number[],
+  /** Null: the one that it was built with. */
+  bytes: readonly number[] | null,
   stated: readonly (readonly [NodeId, readonly number[]])[],
   left: readonly [number, number],
   leftUntil: MonoUs,
@@ -40,6 +38,7 @@ type FollowerSnapshot = readonly [
 export class ViewFollower {
   readonly #ground: FollowerGround;
   readonly #configured: Timing;
+  readonly #first: View;
   /** What members have said since it is in this view that are in others. */
   readonly #stated = new Map<NodeId, View>();
   /** It went back from this one, and does not go there again for a while on the word of one member. */
@@ -49,6 +48,7 @@ export class ViewFollower {
   constructor(ground: FollowerGround) {
     this.#ground = ground;
     this.#configured = ground.out.setUp;
+    this.#first = ground.out.view;
     this.#applyTimes(ground.out.view);
   }
 
@@ -59,7 +59,7 @@ export class ViewFollower {
     this.#enter(view, step);
   }
 
-  /** Whoever runs this node has made it, or has heard of it. One that it has made its member hears of by a vote. */
+  /** The caller of this node has made the view, or has heard of it. Its own member hears by a vote of a view that the caller has made. */
   heard({ kind, view }: Extract<LeaseCommand, { kind: 'enter-view' | 'hear-view' }>, step: QuorumStep): void {
     if (kind === 'hear-view') this.#ground.acceptor?.views.consider(view, step);
     this.follow(view, step);
@@ -73,7 +73,7 @@ export class ViewFollower {
     if (view !== null) this.follow(view, step);
   }
 
-  /** Whoever votes is in this view by now, whatever it said before. A vote on the lease of views says besides what its member has stored. */
+  /** A voter is in this view by now, whatever it said before. A vote on the lease of views also says which view its member has stored. */
   voted(member: NodeId, { flags, lease, viewEpoch: epoch, viewId: id, clock: highest }: QuorumMessage, step: QuorumStep): void {
     this.#stated.delete(member);
     if ((flags & VIEWED) !== 0) step.emit({ kind: 'view-vote', lease, member, epoch, id, highest });
@@ -105,7 +105,7 @@ export class ViewFollower {
   }
 
   #enter(view: View, step: QuorumStep): void {
-    const { out, proposer, holder, asker, lister, learner } = this.#ground;
+    const { out, proposer, holder, asking } = this.#ground;
     out.view = view;
     out.electorate = new ViewElectorate(view, out.rules);
     this.#stated.clear();
@@ -113,9 +113,7 @@ export class ViewFollower {
     step.emit({ kind: 'view', view });
     proposer.viewChanged(step);
     holder.viewChanged(step);
-    asker.viewChanged(step);
-    lister.viewChanged(step);
-    learner.viewChanged(step);
+    asking.viewChanged(step);
   }
 
   #applyTimes(view: View): void {
@@ -129,15 +127,15 @@ export class ViewFollower {
   }
 
   snapshot(): Snapshot {
-    const bytes = (view: View): number[] => [...(encodeView(view) ?? [])];
-    const stated = [...this.#stated].sort(([a], [b]) => a - b).map(([member, view]) => [member, bytes(view)] as const);
-    return [bytes(this.#ground.out.view), stated, [this.#left.epoch, this.#left.id], this.#leftUntil];
+    const { view } = this.#ground.out;
+    const stated = [...this.#stated].sort(([a], [b]) => a - b).map(([member, said]) => [member, viewBytes(said)] as const);
+    return [view === this.#first ? null : viewBytes(view), stated, [this.#left.epoch, this.#left.id], this.#leftUntil];
   }
 
   restore(snapshot: Snapshot): void {
     const { out } = this.#ground;
     const [bytes, stated, [epoch, id], leftUntil] = snapshot as unknown as FollowerSnapshot;
-    const view = viewIn(bytes);
+    const view = bytes === null ? null : viewIn(bytes);
     if (view !== null) {
       out.view = view;
       out.electorate = new ViewElectorate(view, out.rules);
@@ -150,8 +148,4 @@ export class ViewFollower {
     this.#left = { epoch, id };
     this.#leftUntil = leftUntil;
   }
-}
-
-function viewIn(bytes: readonly number[]): View | null {
-  return decodeView(Uint8Array.from(bytes), 0, bytes.length);
 }

@@ -1,5 +1,5 @@
 /**
- * Who waits for one name at one acceptor, in the order of their tickets. A ticket is taken after a
+ * The waiters for one name at one acceptor, in the order of their tickets. A ticket is taken after a
  * majority was heard, and is above every ticket that majority had seen: so a request that began after
  * another was queued at a majority stands behind it everywhere.
  */
@@ -25,13 +25,13 @@ export interface Waiter {
   after: Waiter | null;
 }
 
-/** What `toldIn` is of one that was not told. */
+/** The `toldIn` of a waiter that was not told. */
 export const NOT_TOLD = -1;
 
 export class WaitQueue {
   /** The name's. */
   readonly id: number;
-  /** Since when the lease is free here with somebody waiting; NEVER while it is held. */
+  /** Since when the lease is free here while a waiter stands in line; NEVER while it is held. */
   freeSince: MonoUs = NEVER;
   /** When this queue is looked at next; NEVER if no look is planned. */
   lookAt: MonoUs = NEVER;
@@ -42,7 +42,7 @@ export class WaitQueue {
   #first: Waiter | null = null;
   #last: Waiter | null = null;
   #changes = 0;
-  /** The first so many were told, but for those that have asked again or come since, which are seen to when they do: here the search for others begins. */
+  /** The first so many were told, except for waiters that have asked again or come since, which are seen to when they do: the search for further waiters begins here. */
   #told = 0;
 
   constructor(id: number) {
@@ -78,7 +78,7 @@ export class WaitQueue {
     this.#unlink(waiter);
   }
 
-  /** It was heard of again. All are kept equally long, so whoever was heard of last is forgotten last. */
+  /** The waiter was heard of again. All are kept equally long, so the waiter heard of last is forgotten last. */
   refresh(waiter: Waiter, until: MonoUs): void {
     this.#unlink(waiter);
     waiter.until = until;
@@ -87,16 +87,24 @@ export class WaitQueue {
     this.#link(waiter);
   }
 
-  /** The next one that is to be forgotten by now. */
+  /** The next waiter that is to be forgotten by now. */
   expired(now: MonoUs): Waiter | null {
     return this.#first && this.#first.until <= now ? this.#first : null;
   }
 
-  /** The lease became free, or is taken again: in either case nobody was told yet. */
+  /** The lease became free, or is taken again: in either case no waiter was told yet. */
   setFreeSince(instant: MonoUs): void {
     this.freeSince = instant;
     this.#changes++;
     this.#told = 0;
+  }
+
+  /**
+   * The head has gone: the next one's head start begins now, and waiters that were told stay told. Only readers and slots need it: a lease that is taken alone is free no
+   * more, but slots stay free while one waiter after the other goes, and their head starts would add up until the whole line may go at once.
+   */
+  headGone(now: MonoUs): void {
+    if (this.freeSince !== NEVER && this.#moded > 0) this.freeSince = now;
   }
 
   isTold({ toldIn }: Waiter): boolean {
@@ -107,7 +115,7 @@ export class WaitQueue {
     waiter.toldIn = this.#changes;
   }
 
-  /** How many from the head on may go: one more with every head start that went unused, and all who can go beside each other. */
+  /** How many waiters from the head on may go: one more with every head start that went unused, and all that can go beside each other. */
   eligible(now: MonoUs, headStartUs: number, takenFor: (waiter: Waiter) => Taken): number {
     if (this.freeSince === NEVER) return 0;
     const passed = this.headStarts(now, headStartUs);
@@ -119,7 +127,7 @@ export class WaitQueue {
     return Math.floor((now - this.freeSince) / headStartUs);
   }
 
-  /** From the head: the first that cannot go ends the walk. Each head start that went by takes one of those who may go off the books. */
+  /** From the head: the first waiter that cannot go ends the walk. Each head start that went by takes one waiter that may go off the books. */
   #walk(passed: number, takenFor: (waiter: Waiter) => Taken): { readonly admitted: number; readonly books: Books } {
     const books = new Books();
     let admitted = 0;
@@ -131,8 +139,10 @@ export class WaitQueue {
     return { admitted, books };
   }
 
-  /** Calls `tell` with those of the first `eligible` that were not told yet, and with `asked` if it is one of them. */
+  /** Calls `tell` with each of the first `eligible` waiters that was not told yet, and with `asked` if it is among them. */
   tellEligible(eligible: number, asked: Waiter | null, tell: (waiter: Waiter) => void): void {
+    // A turn can be taken back, by a head start that begins anew or a slot that is taken: a waiter that asks again meanwhile is to be told of the next.
+    this.#told = Math.min(this.#told, eligible);
     for (; this.#told < eligible; this.#told++) {
       const waiter = this.#order.at(this.#told);
       if (waiter && !this.isTold(waiter)) tell(waiter);
@@ -140,11 +150,11 @@ export class WaitQueue {
     if (asked && !this.isTold(asked) && this.#order.placeOf(asked) < eligible) tell(asked);
   }
 
-  /** Whether somebody else has the turn. Whoever has no ticket stands behind all. */
+  /** Whether another waiter has the turn. A proposer without a ticket stands behind all. */
   blocks(waiter: Waiter | undefined, wanted: WantedMode, now: MonoUs, headStartUs: number, takenFor: (waiter?: Waiter) => Taken): boolean {
     if (this.freeSince === NEVER) return this.length > 0;
     if (waiter && this.#order.placeOf(waiter) < this.eligible(now, headStartUs, takenFor)) return false;
-    // Once every waiter has had its head start, the lease is for whoever comes.
+    // Once every waiter has had its head start, any proposer may have the lease.
     if (this.#moded === 0 && !isModed({ wanted })) return now < this.freeSince + this.length * headStartUs;
     const { admitted, books } = this.#walk(this.headStarts(now, headStartUs), takenFor);
     return admitted < this.length || !books.fits(wanted, takenFor());

@@ -1,6 +1,6 @@
 /**
- * Those who wait at one acceptor: a queue per name, the turn of its head, and the word that a lease is
- * free. It knows of leases only what it is told by the acceptor it belongs to.
+ * The waiters at one acceptor: a queue per name, the turn of its head, and the word that a lease is
+ * free. It knows of leases only what the acceptor it belongs to tells it.
  */
 import { monoAfter, monoUs, NEVER, NumberMap, type BallotTime, type Incarnation, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
@@ -23,20 +23,20 @@ const SPARE_LOOKS = 16;
 
 /** What the waiting room asks its acceptor. */
 export interface LeaseView {
-  /** What of the name is taken by live votes, but for that of this lease. */
+  /** The part of the name that live votes take, except this lease's own. */
   taken(id: number, but: Pick<Waiter, 'owner' | 'lease'> | null, step: QuorumStep): Taken;
   /** When the next live vote for the name ends, unless it is renewed. */
   nextExpiry(id: number, step: QuorumStep): number;
   /** Whether this lease is a reader's, and lives. */
   isReader(id: number, owner: Incarnation, lease: number, step: QuorumStep): boolean;
   freeSlots(id: number, slots: number, step: QuorumStep): Uint8Array;
-  /** How high ballots are, as those who wait are told. */
+  /** How high ballots are, as waiters are told. */
   toldClock(step: QuorumStep): BallotTime;
 }
 
 /** One process that waits, for whatever names. */
 interface Client {
-  /** Where it was heard of last: who connects again has another number. */
+  /** Where it was heard of last: a process that connects again has another number. */
   node: NodeId;
   /** By the number of the lease, which a process chooses, and gives to one request only. */
   readonly waiters: NumberMap<Waiter>;
@@ -124,8 +124,11 @@ export class WaitingRoom {
   leave(id: number, owner: Incarnation, lease: number, step: QuorumStep): void {
     const waiter = this.#find(id, owner, lease);
     if (!waiter) return;
+    const { queue } = waiter;
+    const wasHead = queue.head === waiter;
     this.#remove(waiter);
-    this.#attend(waiter.queue, null, step);
+    if (wasHead) queue.headGone(step.monoUs);
+    this.#attend(queue, null, step);
   }
 
   /** The lease on this name was taken or became free. */
@@ -134,7 +137,7 @@ export class WaitingRoom {
     if (queue) this.#attend(queue, null, step);
   }
 
-  /** Whether it is somebody else's turn. */
+  /** Whether it is another waiter's turn. */
   blocks(id: number, owner: Incarnation, lease: number, step: QuorumStep, wanted: WantedMode = WANTS_ALL): boolean {
     const queue = this.#queues.get(id);
     if (!queue || !this.#rules.turns) return false;
@@ -144,14 +147,17 @@ export class WaitingRoom {
     return queue.blocks(this.#find(id, owner, lease), wanted, step.monoUs, this.#timing.headStartUs, takenFor);
   }
 
-  /** Whether anybody waits for the name. */
+  /** Whether the name has a waiter. */
   isWanted(id: number): boolean {
     return this.#names.isUsed(id, QUEUE_ROLE);
   }
 
   // ── Hand-over ──────────────────────────────────────────────────────────────────────────────────────
 
-  /** Whoever is to have a lease that its holder hands over: the one that is named, or the head of the line. Who holds the name already waits for others. */
+  /**
+   * The heir of a lease that its holder hands over: the waiter that is named, or the head of the line. Not a waiter that holds the name already: it waits
+   * for other leases to end.
+   */
   heirOf(id: number, named: Pick<Waiter, 'owner' | 'lease'> | null, step: QuorumStep): Pick<Waiter, 'owner' | 'lease'> | null {
     const queue = this.#queues.get(id);
     if (queue) this.#attend(queue, null, step);
@@ -177,12 +183,12 @@ export class WaitingRoom {
     const { queue, wanted, upgrades, until } = waiter;
     this.#remove(waiter);
     this.#enroll({ owner, lease, ticket: FIRST_TICKET, queue, wanted, upgrades, until, toldIn: NOT_TOLD, before: null, after: null }, node);
-    // Told by its place, and nobody has this one yet.
+    // Told by its place, and no waiter has this place yet.
     if (queue.freeSince !== NEVER) queue.setFreeSince(NEVER);
     this.#attend(queue, null, step);
   }
 
-  /** LINE: who waits here. */
+  /** LINE: tells the waiters here. */
   tellLine(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const queue = this.#queues.get(this.#names.find(message.name, message.nameStart, message.nameEnd));
     const word = this.#word;
@@ -216,7 +222,7 @@ export class WaitingRoom {
   }
 
   #find(id: number, owner: Incarnation, lease: number): Waiter | undefined {
-    // Mostly nobody waits for anything.
+    // Mostly there are no waiters.
     if (this.#clients.size === 0) return undefined;
     const waiter = this.#clients.get(owner)?.waiters.get(lease);
     return waiter?.queue.id === id ? waiter : undefined;
@@ -234,7 +240,7 @@ export class WaitingRoom {
     return waiter;
   }
 
-  /** Only a reader stands first: whoever says so and is none stands behind. */
+  /** Only a reader stands first: a waiter that claims an upgrade and is no reader stands behind. */
   #standsFirst(id: number, { owner, lease }: QuorumMessage, step: QuorumStep): boolean {
     return this.#rules.upgradeFirst && this.#leases.isReader(id, owner, lease, step);
   }
@@ -262,7 +268,7 @@ export class WaitingRoom {
     if (client?.waiters.size === 0) this.#clients.delete(waiter.owner);
   }
 
-  /** Sees to a queue: who is gone, whether the lease is free, whose turn it is, when to look again. `asked` is the waiter that was just heard of. */
+  /** Sees to a queue: which waiters are gone, whether the lease is free, whose turn it is, when to look again. `asked` is the waiter that was just heard of. */
   #attend(queue: WaitQueue, asked: Waiter | null, step: QuorumStep): void {
     const now = step.monoUs;
     for (let waiter = queue.expired(now); waiter; waiter = queue.expired(now)) this.#remove(waiter);
@@ -316,7 +322,7 @@ export class WaitingRoom {
     word.clock = this.#leases.toldClock(step);
     if (kind === INVITE) word.setMode(mode);
     if (kind === FREE && wanted.slots > 0) {
-      // Its place tells those apart who are told the same free slots.
+      // The place keeps apart waiters that are told the same free slots.
       word.setMode(queue.placeOf(waiter), wanted.slots);
       word.freeSlots = this.#leases.freeSlots(queue.id, wanted.slots, step);
     }
