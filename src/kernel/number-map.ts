@@ -1,21 +1,24 @@
 /**
- * A map from whole numbers, for what comes and goes all the time. A `Map` makes a new table every so many deletions,
- * and the old ones point to the new: once one is in the old generation, all that is entered after it lives until the
- * next full collection. Here is one table, linear probing, and deletion closes its gap. Whoever lets others choose the
- * numbers gives it a key.
+ * A map from whole numbers, for entries that come and go all the time. A `Map` makes a new table every so many deletions,
+ * and the old tables point to the new: once one is in the old generation, all that is entered after it lives until the
+ * next full collection. Here is one table, linear probing, and deletion closes its gap. A caller that lets strangers choose
+ * the numbers gives it a key.
  */
 import { keyedHashOf, type HashKey } from './keyed-hash.ts';
 
 const EMPTY = -1;
 const SLOTS_MIN = 16;
+/** What every map begins with: one slot that nobody fills. Most maps of a node never hold anything, and searches build nodes all the time. */
+const NO_KEYS = emptyKeys(1);
+const NO_VALUES: readonly undefined[] = [undefined];
 /** A table of so many slots is not worth giving back: it would be needed again at once. */
 const SLOTS_KEPT = 1024;
 
 export class NumberMap<Value> {
   readonly #key: HashKey | null;
-  #keys = emptyKeys(SLOTS_MIN);
+  #keys = NO_KEYS;
   /** Undefined where there is no key. */
-  #values: (Value | undefined)[] = emptyValues(SLOTS_MIN);
+  #values: (Value | undefined)[] = NO_VALUES as undefined[];
   #size = 0;
 
   constructor(key: HashKey | null = null) {
@@ -39,7 +42,7 @@ export class NumberMap<Value> {
     let slot = this.#slotOf(key);
     if (this.#keys[slot] === EMPTY) {
       if (2 * (this.#size + 1) > this.#keys.length) {
-        this.#resize(2 * this.#keys.length);
+        this.#resize(Math.max(SLOTS_MIN, 2 * this.#keys.length));
         slot = this.#slotOf(key);
       }
       this.#keys[slot] = key;
@@ -54,7 +57,7 @@ export class NumberMap<Value> {
     const mask = keys.length - 1;
     let gap = this.#slotOf(key);
     if (key < 0 || keys[gap] !== key) return false;
-    // Whoever stands behind the gap and would rather stand in it, or before it, moves up.
+    // An entry behind the gap whose home is the gap, or before it, moves up.
     for (let slot = (gap + 1) & mask; keys[slot] !== EMPTY; slot = (slot + 1) & mask) {
       const home = this.#homeOf(keys[slot] as number, mask);
       if (((slot - home) & mask) < ((slot - gap) & mask)) continue;
@@ -70,12 +73,12 @@ export class NumberMap<Value> {
   }
 
   clear(): void {
-    this.#allocate(SLOTS_MIN);
+    if (this.#size > 0) this.#allocate(SLOTS_MIN);
   }
 
   /** From the lowest up, as all lists here; a copy, so the map may change meanwhile. */
   keys(): number[] {
-    return [...this.#keys.filter((key) => key !== EMPTY).sort()];
+    return this.#size === 0 ? [] : [...this.#keys.filter((key) => key !== EMPTY).sort()];
   }
 
   entries(): [number, Value][] {
@@ -119,11 +122,13 @@ function emptyKeys(slots: number): Float64Array {
 }
 
 function emptyValues(slots: number): undefined[] {
-  return Array.from({ length: slots }, () => undefined);
+  const values: undefined[] = [];
+  for (let slot = 0; slot < slots; slot++) values.push(undefined);
+  return values;
 }
 
 /**
- * Numbers that follow each other, as they mostly do, stand side by side by fours. More would not do: new ones whose
+ * Numbers that follow each other, as they mostly do, stand side by side by fours. More would not do: new numbers whose
  * lowest bits are those of many that stay would stand behind all of these, and every look at one pass them by.
  */
 function homeOf(key: number, mask: number): number {

@@ -27,13 +27,43 @@ let right = 0;
 
 /** 16 hex digits. Refuses what JSON would drop or blur (undefined, Map, Date): two states must not look alike because of it. */
 export function stateHash(value: Json): string {
+  begin();
+  walk(value);
+  finishBoth();
+  return hex(left) + hex(right);
+}
+
+/** Where a hash stands behind some items. */
+export interface HashedItems {
+  readonly left: number;
+  readonly right: number;
+}
+
+/** The beginning of a hash: items that are the same in all that is hashed behind them. */
+export function hashItems(items: readonly Json[]): HashedItems {
+  begin();
+  walk(items);
+  return { left, right };
+}
+
+/** The hash of a value behind items: two words, at `start` and next to it. */
+export function hashAfter(items: HashedItems, value: Json, words: Int32Array, start: number): void {
+  ({ left, right } = items);
+  walk(value);
+  finishBoth();
+  words[start] = left;
+  words[start + 1] = right;
+}
+
+function begin(): void {
   left = 0x243f6a88;
   right = 0x85a308d3 | 0;
-  walk(value);
-  // Each lane's last step depends on the other one, so that every bit of the result depends on both.
-  const a = finish(left ^ Math.imul(right, 0x9e3779b1));
-  const b = finish(right ^ Math.imul(a, 0x85ebca77));
-  return hex(a) + hex(b);
+}
+
+/** Each lane's last step depends on the other one, so that every bit of the result depends on both. */
+function finishBoth(): void {
+  left = finish(left ^ Math.imul(right, 0x9e3779b1));
+  right = finish(right ^ Math.imul(left, 0x85ebca77));
 }
 
 function walk(value: Json): void {
@@ -127,9 +157,9 @@ function mix(word: number): void {
 }
 
 function finish(lane: number): number {
-  let hash = Math.imul(lane ^ (lane >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return hash ^ (hash >>> 16);
+  let mixed = Math.imul(lane ^ (lane >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return mixed ^ (mixed >>> 16);
 }
 
 function hex(lane: number): string {

@@ -10,6 +10,16 @@ const keys = fc.oneof(
 );
 
 describe('a map from numbers', () => {
+  it('that holds nothing yet shares nothing with others', () => {
+    const [one, other] = [new NumberMap<string>(), new NumberMap<string>()];
+    expect([one.delete(0), one.get(0), one.has(0), one.keys()]).toEqual([false, undefined, false, []]);
+    one.clear();
+    one.set(0, 'zero');
+    expect([other.size, other.get(0), other.has(0), other.entries()]).toEqual([0, undefined, false, []]);
+    one.clear();
+    expect([one.size, one.get(0)]).toEqual([0, undefined]);
+  });
+
   it.each<[string, HashKey | null]>([
     ['without a key', null],
     ['with a key', { k0: 1, k1: 2 }],

@@ -310,12 +310,15 @@ describe('the set of visited states', () => {
 });
 
 describe('the frontier', () => {
-  test('gives states back in the order they came', () => {
+  test('gives states back in the order they came, each with how it was found', () => {
     const frontier = new Frontier();
     const states = Array.from({ length: 30_000 }, (_, i) => Int32Array.from({ length: 1 + (i % 9) }, (_word, j) => i * 10 + j));
-    for (const state of states) frontier.push(state, state.length);
+    for (const [i, state] of states.entries()) frontier.push(state, state.length, i % 5, i, -1);
     const room = new Int32Array(16);
-    const isTaken = states.map((state) => frontier.take(room) === state.length && state.every((word, i) => word === room[i]));
+    const isTaken = states.map((state, n) => {
+      const told = [...state, n % 5, n, -1];
+      return frontier.take(room) === told.length && told.every((word, i) => word === room[i]);
+    });
     expect(isTaken).not.toContain(false);
     expect(frontier.take(room)).toBe(0);
   });

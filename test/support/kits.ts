@@ -14,6 +14,9 @@ import type { ExploredProtocol } from '../../src/sim/explorer/small-world.ts';
 import { quorumProtocol } from '../../src/sim/protocols/quorum/protocol.ts';
 import { quorumSmallWorld } from '../../src/sim/protocols/quorum/small-world.ts';
 import { quorumStaging } from '../../src/sim/protocols/quorum/staging.ts';
+import { viewsProtocol } from '../../src/sim/protocols/quorum-views/protocol.ts';
+import { viewsSmallWorld } from '../../src/sim/protocols/quorum-views/small-world.ts';
+import { viewsStaging } from '../../src/sim/protocols/quorum-views/staging.ts';
 import { register } from '../../src/sim/protocols/register/protocol.ts';
 import { registerSmallWorld } from '../../src/sim/protocols/register/small-world.ts';
 import { registerStaging } from '../../src/sim/protocols/register/staging.ts';
@@ -61,6 +64,7 @@ function explored<Message, Command, Event, Config, Node extends Core<Message, Co
 }
 
 export const quorumWorld = explored(quorumProtocol, quorumStaging, quorumSmallWorld);
+export const viewsWorld = explored(viewsProtocol, viewsStaging, viewsSmallWorld);
 export const roundWorlds = [
   explored(fleaseProtocol, roundStaging('flease', 'absolute'), fleaseSmallWorld),
   explored(paxosLeaseProtocol, roundStaging('paxoslease', 'relative'), paxosLeaseSmallWorld),

@@ -1,4 +1,7 @@
 /** States of one depth that are still to be expanded: lists of small integers, end to end in one growing array. */
+/** Words that say how a state was found. */
+export const ARRIVAL_WORDS = 3;
+
 export class Frontier {
   count = 0;
   #words = new Int32Array(1 << 16);
@@ -9,19 +12,26 @@ export class Frontier {
     return this.#words.byteLength;
   }
 
-  push(state: Int32Array, length: number): void {
-    const needed = this.#written + length + 1;
+  /** With three words behind it that say how it was found. */
+  push(state: Int32Array, length: number, node: number, before: number, input: number): void {
+    const needed = this.#written + length + 1 + ARRIVAL_WORDS;
     if (needed > this.#words.length) {
       const grown = new Int32Array(Math.max(needed, this.#words.length * 2));
       grown.set(this.#words.subarray(0, this.#written));
       this.#words = grown;
     }
-    this.#words[this.#written++] = length;
-    for (let i = 0; i < length; i++) this.#words[this.#written++] = state[i] as number;
+    const words = this.#words;
+    let at = this.#written;
+    words[at++] = length + ARRIVAL_WORDS;
+    for (let i = 0; i < length; i++) words[at++] = state[i] as number;
+    words[at++] = node;
+    words[at++] = before;
+    words[at++] = input;
+    this.#written = at;
     this.count++;
   }
 
-  /** Copies the next state into `state` and answers with its length; 0 when there is none. */
+  /** Copies the next state and the words behind it into `state`, and answers with the length of both; 0 when there is none. */
   take(state: Int32Array): number {
     if (this.#read === this.#written) return 0;
     const length = this.#words[this.#read++] as number;

@@ -2,36 +2,35 @@
  * Hashes of what a state is made of, one for each renumbering of the nodes that are alike. A state's hash is
  * the sum of its parts' hashes, so a step changes it by a few additions, and messages under way need no order.
  */
-import { stateHash, type Json } from '../../kernel/index.ts';
+import { hashAfter, hashItems, type HashedItems, type Json } from '../../kernel/index.ts';
+
+const NOTHING = hashItems([]);
 
 /** Two words for each part and renumbering. */
 export class PartHashes {
-  readonly #perPart: number;
-  words: Uint32Array;
+  /** Words. */
+  readonly perPart: number;
+  words: Int32Array;
 
   constructor(renumberings: number) {
-    this.#perPart = renumberings * 2;
-    this.words = new Uint32Array(1024 * this.#perPart);
+    this.perPart = renumberings * 2;
+    this.words = new Int32Array(1024 * this.perPart);
   }
 
   /** Where the words of a part begin. */
   at(part: number): number {
-    return part * this.#perPart;
+    return part * this.perPart;
   }
 
-  /** `told` says the part as it looks after each renumbering. */
-  set(part: number, told: (renumbering: number) => Json): void {
+  /** `told` says the part as it looks after each renumbering. What is the same after all of them may be hashed before, once. */
+  set(part: number, told: (renumbering: number) => Json, before: HashedItems = NOTHING): void {
     const start = this.at(part);
-    while (start + this.#perPart > this.words.length) {
-      const grown = new Uint32Array(this.words.length * 2);
+    while (start + this.perPart > this.words.length) {
+      const grown = new Int32Array(this.words.length * 2);
       grown.set(this.words);
       this.words = grown;
     }
-    for (let i = 0; i * 2 < this.#perPart; i++) {
-      const hash = stateHash(told(i));
-      this.words[start + 2 * i] = Number.parseInt(hash.slice(0, 8), 16);
-      this.words[start + 2 * i + 1] = Number.parseInt(hash.slice(8), 16);
-    }
+    for (let i = 0; i * 2 < this.perPart; i++) hashAfter(before, told(i), this.words, start + 2 * i);
   }
 }
 

@@ -4,7 +4,7 @@
  * its snapshot, and remembered; the explorer then moves numbers about. This is what makes it fast: there are
  * far fewer node states than states of the world.
  */
-import { invariant, nodeId, stateHash, type Incarnation, type Json, type MonoUs, type WallUs } from '../../kernel/index.ts';
+import { hashItems, invariant, nodeId, stateHash, type Incarnation, type Json, type MonoUs, type WallUs } from '../../kernel/index.ts';
 import type { Boot, Completion, Snapshot } from '../../core/index.ts';
 import { ByteReader, ByteWriter } from '../../wire/index.ts';
 import type { Referee } from '../../check/index.ts';
@@ -17,6 +17,7 @@ import { incarnationOf } from '../stage/stage.ts';
 import { PartHashes, plainOf, renumberingsOf } from './hashes.ts';
 import type { InstantClocks } from './judge.ts';
 import type { Budgets } from './bounds.ts';
+import { Renamings, type Parts } from './renamings.ts';
 import type { ClocksAheadUs, ExploredProtocol, Offer } from './small-world.ts';
 
 /** A node as it is between two steps. */
@@ -26,13 +27,16 @@ export interface NodeState {
   readonly life: number;
   /** Null: it is down. */
   readonly snapshot: readonly [core: Snapshot, actor: Snapshot] | null;
-  readonly wakeAt: number;
+  /** When it wants to be woken; null as long as nobody asked. */
+  wakeAt: number | null;
   /** Outcomes of inputs, by input and instant. */
   readonly outcomes: Map<number, StepOutcome>;
   /** Envelopes it will never listen to, as far as that was asked. */
   readonly ignores: boolean[];
   /** By instant, as far as that was asked. */
   readonly prospects: Prospects[];
+  /** The node state without the parts that make no difference any more, by instant, as far as that was asked. */
+  readonly tidied: number[];
 }
 
 /** What may become of a node at an instant. */
@@ -40,8 +44,6 @@ interface Prospects {
   readonly offers: readonly Offer[];
   readonly mayCrash: boolean;
   readonly asksNothing: boolean;
-  /** The node state without the parts that make no difference any more. */
-  readonly tidied: number;
 }
 
 export interface Envelope {
@@ -50,10 +52,13 @@ export interface Envelope {
   readonly life: Incarnation;
   readonly to: number;
   readonly bytes: Uint8Array;
+  /** Any number of copies may come: it stays under way. */
+  readonly repeats: boolean;
 }
 
 /** What comes of one input. */
 export interface StepOutcome {
+  /** Without what makes no difference any more at the instant of the step. */
   readonly state: number;
   readonly sent: readonly number[];
   readonly asked: readonly AccessRequest[];
@@ -72,7 +77,7 @@ const FIRST_COMPLETION = 2 ** 30;
 
 const INPUT_SHIFT = 64;
 
-const NO_PROSPECTS = { offers: [], mayCrash: false, asksNothing: true };
+const NO_PROSPECTS: Prospects = { offers: [], mayCrash: false, asksNothing: true };
 
 export class NodeStates<Message, Command, Event, Config> implements InstantClocks {
   readonly world: ExploredProtocol<Message, Command, Event, Config>;
@@ -157,8 +162,8 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
   }
 
   wantsWaking(state: number, instant: number): boolean {
-    const { node, wakeAt } = this.states[state] as NodeState;
-    return wakeAt <= this.monoOf(node, instant);
+    const known = this.states[state] as NodeState;
+    return (known.wakeAt ??= this.#wakeAt(known)) <= this.monoOf(known.node, instant);
   }
 
   /** Its addressee, as it is now, will never listen to it. */
@@ -178,7 +183,7 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
     const { node, life, snapshot, prospects } = this.states[state] as NodeState;
     const known = prospects[instant];
     if (known) return known;
-    if (snapshot === null) return { ...NO_PROSPECTS, tidied: state };
+    if (snapshot === null) return NO_PROSPECTS;
     const { world, bounds } = this;
     const [core, actor] = snapshot;
     const seen = { node, life, core, actor, monoUs: this.monoOf(node, instant) };
@@ -186,10 +191,15 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
       offers: world.offers(bounds, seen),
       mayCrash: world.mayCrash(bounds, seen),
       asksNothing: world.asksNothing(bounds, seen),
-      tidied: this.#intern(node, life, [world.tidy(core, node, seen.monoUs), actor]),
     };
     prospects[instant] = found;
     return found;
+  }
+
+  /** The node state without what makes no difference any more. */
+  tidied(state: number, instant: number): number {
+    const { node, life, snapshot, tidied } = this.states[state] as NodeState;
+    return (tidied[instant] ??= snapshot === null ? state : this.#internTidied(node, life, snapshot, this.monoOf(node, instant)));
   }
 
   #input(state: number, input: number, instant: number): Input {
@@ -204,14 +214,16 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
     return { kind: 'act', verb, words };
   }
 
-  #play({ node, life, snapshot }: NodeState, input: Input, instant: number): StepOutcome {
+  #play(before: NodeState, input: Input, instant: number): StepOutcome {
     this.played++;
-    const player = this.#player(node, life, snapshot);
+    const { node, life } = before;
+    const player = this.#player(before);
+    before.wakeAt ??= this.#wakeAt(before, player);
     player.play(input, this.monoOf(node, instant), this.wallOf(node, instant));
     const asked = [...player.asked];
     const told = [...player.told];
     return {
-      state: this.#intern(node, life, player.snapshot() as [Snapshot, Snapshot]),
+      state: this.#internTidied(node, life, player.snapshot() as [Snapshot, Snapshot], this.monoOf(node, instant)),
       sent: player.sent.map(({ to, bytes }) => this.#envelope(player.boot, to, bytes)),
       asked,
       askedId: asked.length === 0 ? 0 : this.#listId(asked.map(plainOf)),
@@ -220,11 +232,15 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
     };
   }
 
-  #player(node: number, life: number, snapshot: NodeState['snapshot']): Player<Message, Command, Event, Config> {
+  #player({ node, life, snapshot }: NodeState): Player<Message, Command, Event, Config> {
     const boot = { self: nodeId(node), incarnation: incarnationOf(node, life, this.nodes), restarted: life > 0, diskKept: false };
     const player = new Player(this.world.staging, this.scenario, boot, this.#mutant);
     if (snapshot !== null) player.restore(snapshot);
     return player;
+  }
+
+  #internTidied(node: number, life: number, [core, actor]: readonly [Snapshot, Snapshot], mono: MonoUs): number {
+    return this.#intern(node, life, [this.world.tidy(core, node, mono), actor]);
   }
 
   #intern(node: number, life: number, snapshot: NodeState['snapshot']): number {
@@ -232,16 +248,17 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
     const known = this.#stateIds.get(key);
     if (known !== undefined) return known;
     const id = this.states.length;
-    this.states.push({ node, life, snapshot, wakeAt: this.#wakeAt(node, life, snapshot), outcomes: new Map(), ignores: [], prospects: [] });
+    this.states.push({ node, life, snapshot, wakeAt: null, outcomes: new Map(), ignores: [], prospects: [], tidied: [] });
     this.#stateIds.set(key, id);
-    this.stateHashes.set(id, (i) => this.#renamed(node, life, snapshot, this.renumberings[i] as readonly number[]));
+    this.#hash(id, node, life, snapshot);
     return id;
   }
 
   /** What a core planned in vain is not part of its state, so it is asked as it is after a restore. */
-  #wakeAt(node: number, life: number, snapshot: NodeState['snapshot']): number {
+  #wakeAt(state: NodeState, restored?: Player<Message, Command, Event, Config>): number {
+    const { node, snapshot } = state;
     if (snapshot === null || !this.world.mayWake(this.bounds, node, snapshot[0])) return Infinity;
-    return this.#player(node, life, snapshot).core.wakeAt;
+    return (restored ?? this.#player(state)).core.wakeAt;
   }
 
   /** The number of a life of the node that this one's node becomes. */
@@ -251,12 +268,22 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
     return incarnation - node + (to[node] as number);
   }
 
-  #renamed(node: number, life: number, snapshot: NodeState['snapshot'], to: readonly number[]): Json {
-    if (snapshot === null) return [to[node] as number, life, null];
-    const [core, actor] = snapshot;
+  #hash(id: number, node: number, life: number, snapshot: NodeState['snapshot']): void {
+    const nodeIn = (i: number): number => (this.renumberings[i] as readonly number[])[node] as number;
+    if (snapshot === null) {
+      this.stateHashes.set(id, (i) => [nodeIn(i), life, null]);
+      return;
+    }
+    const [core, actor] = snapshot as unknown as [Parts, Snapshot];
+    const renamings = new Renamings(core, this.#renamed(core, 0));
+    this.stateHashes.set(id, (i) => [nodeIn(i), renamings.copied(this.#renamed(core, i))], hashItems([life, actor, renamings.kept]));
+  }
+
+  #renamed(core: Parts, renumbering: number): Parts {
+    const to = this.renumberings[renumbering] as readonly number[];
     const { askers } = this.world;
     const ofOthers = askers ? askers.renameCore(core, (one) => this.renamedLife(one, to)) : core;
-    return [to[node] as number, life, this.world.rename(ofOthers, (one) => to[one] ?? one), actor];
+    return this.world.rename(ofOthers, (one) => to[one] ?? one) as Parts;
   }
 
   /** A message as it would be if nodes had other numbers, for hashing. */
@@ -283,7 +310,8 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
     const key = `${from} ${to} ${bytes.join(' ')}`;
     const known = this.#envelopeIds.get(key);
     if (known !== undefined) return known;
-    const id = this.envelopes.push({ from, life, to, bytes }) - 1;
+    const repeats = this.world.repeats?.(this.#decode(bytes)) ?? false;
+    const id = this.envelopes.push({ from, life, to, bytes, repeats }) - 1;
     this.#envelopeIds.set(key, id);
     this.envelopeHashes.set(id, (i) => {
       const renumbered = this.renumberings[i] as readonly number[];

@@ -4,7 +4,7 @@
  * beginning along states of rising depth.
  */
 import { invariant } from '../../kernel/index.ts';
-import { Frontier } from './frontier.ts';
+import { ARRIVAL_WORDS, Frontier } from './frontier.ts';
 import type { Arrival, Move, Universe, Visitor } from './universe.ts';
 import { VisitedSet } from './visited.ts';
 
@@ -38,8 +38,6 @@ export interface SearchResult extends SearchProgress {
 /** Rare enough to cost nothing, often enough for worlds of many renumberings, where a state may take a hundredth of a second. */
 const ASK_EVERY = 64;
 const DEPTH_MAX = 255;
-/** Words that say how a state was found. */
-const ARRIVAL = 3;
 
 export function search<Message, Command, Event, Config>(
   universe: Universe<Message, Command, Event, Config>,
@@ -49,16 +47,11 @@ export function search<Message, Command, Event, Config>(
   let level = new Frontier();
   let nextLevel = new Frontier();
   // With each state goes the step by which it was found: three numbers behind it.
-  const state = new Int32Array(universe.newState().length + ARRIVAL);
+  const state = new Int32Array(universe.newState().length + ARRIVAL_WORDS);
   const push = (to: Frontier): void => {
     const { arrival, next, nextLength } = universe;
-    room.set(next.subarray(0, nextLength));
-    room[nextLength] = limits.takesEveryOrder === true ? -1 : arrival.node;
-    room[nextLength + 1] = arrival.before;
-    room[nextLength + 2] = arrival.input;
-    to.push(room, nextLength + ARRIVAL);
+    to.push(next, nextLength, limits.takesEveryOrder === true ? -1 : arrival.node, arrival.before, arrival.input);
   };
-  const room = new Int32Array(state.length);
   const found: Arrival = { node: -1, before: 0, input: 0 };
   let transitions = 0;
   let depth = 0;
@@ -72,10 +65,10 @@ export function search<Message, Command, Event, Config>(
   const progress = (): SearchProgress => ({ states: visited.count, transitions, depth, waiting: level.count + nextLevel.count });
 
   while (level.count > 0 && !isBroken && !isStopped) {
-    // Deeper than a visited state can say. Nobody has the time to get there, but if it happens, the world is not exhausted.
+    // Deeper than a visited state can say. No search has the time to get there, but if it happens, the world is not exhausted.
     if (depth === DEPTH_MAX) break;
     for (let taken = level.take(state); taken > 0; taken = level.take(state)) {
-      const length = taken - ARRIVAL;
+      const length = taken - ARRIVAL_WORDS;
       found.node = state[length] as number;
       found.before = state[length + 1] as number;
       found.input = state[length + 2] as number;
@@ -106,7 +99,7 @@ export function search<Message, Command, Event, Config>(
     ...progress(),
     depth: isBroken ? depth + 1 : depth,
     exhausted: !isBroken && !isStopped && level.count === 0,
-    path: isBroken ? pathTo(universe, visited, depth) : null,
+    path: isBroken ? [...universe.opening, ...pathTo(universe, visited, depth)] : null,
     visitedBytes: visited.bytes,
     frontierBytes: level.bytes + nextLevel.bytes,
   };

@@ -24,7 +24,7 @@ export interface NodeView {
   readonly monoUs: MonoUs;
 }
 
-/** Whom a message is for. */
+/** The addressee of a message. */
 export interface Addressee {
   readonly node: number;
   readonly incarnation: number;
@@ -33,6 +33,9 @@ export interface Addressee {
 
 /** A line of a script, without its node: a verb and its words. */
 export type Offer = readonly [verb: string, ...words: string[]];
+
+/** A step before the search begins. */
+export type OpeningStep = 'advance' | { readonly node: number; readonly offer: Offer };
 
 /**
  * Nodes that ask and are alike for ever: swapping two of them, with all their lives, wherever either is named, turns each run into a run.
@@ -61,15 +64,17 @@ export interface SmallWorld<Message, Own extends Budgets = Budgets> {
   ratePpm(bounds: Own, node: number): number;
   /** Every way in which wall clocks may be apart: one of these it is, from the beginning to the end. */
   clocks(bounds: Own): Iterable<ClocksAheadUs>;
+  /** What has happened when the search begins: acts, each with all that comes of it, and instants that go by. Nothing, unless told. */
+  opening?(bounds: Own): readonly OpeningStep[];
   /** What the actor of a node may do next. */
   offers(bounds: Own, seen: NodeView): readonly Offer[];
   /** Whether the search should crash this node now. A node that has nothing to forget, or nothing to do afterwards, is only late. */
   mayCrash(bounds: Own, seen: NodeView): boolean;
   /** Whether a node that wants to be woken is, sooner or later. False keeps a world small: the node is not woken any more. */
   mayWake(bounds: Own, node: number, core: Snapshot): boolean;
-  /** Nothing that anybody sends can make this node tell the history anything any more, nor will it ask for anything. */
+  /** No message can make this node tell the history anything any more, nor will it ask for anything. */
   asksNothing(bounds: Own, seen: NodeView): boolean;
-  /** How many nodes, from 0 on, are alike: permuting them makes no difference to anybody. They must hold nothing themselves. */
+  /** How many nodes, from 0 on, are alike: permuting them makes no difference to any node. They must hold nothing themselves. */
   alike(bounds: Own): number;
   /** If all asking nodes are alike at first, one of them: the search lets this one act first. Null if they are not alike. */
   firstToAct(bounds: Own): number | null;
@@ -81,12 +86,16 @@ export interface SmallWorld<Message, Own extends Budgets = Budgets> {
   wakesPromptly(bounds: Own, node: number): boolean;
   /** A node's core without the state that cannot make a difference from this instant on, because the core forgets it next anyway. */
   tidy(core: Snapshot, node: number, mono: MonoUs): Snapshot;
+  /** Leaves out deliveries of which nothing comes now, though something may later: fewer states, but those that are left have messages that others have not. */
+  readonly leavesOutVain?: boolean;
+  /** A message that is told again and again: any number of copies of it may come, whatever the bounds say. More behaviours, and fewer states. */
+  repeats?(message: Message): boolean;
   /** A message that its addressee ignores as it is now and ever after, so that it makes no difference whether it comes. `core` is null while it is down. */
   isDead(message: Message, addressee: Addressee, core: Snapshot | null): boolean;
 }
 
 /**
- * A world of which nothing is left out: a second between two instants, clocks that agree and run true, every crash, every wake, nobody alike.
+ * A world that leaves nothing out: a second between two instants, clocks that agree and run true, every crash, every wake, no nodes alike.
  * A protocol takes what it does not know better from here.
  */
 export const NOTHING_LEFT_OUT: Omit<SmallWorld<unknown>, 'bounds' | 'misfit' | 'settings' | 'offers' | 'askers'> = {

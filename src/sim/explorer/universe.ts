@@ -2,21 +2,14 @@
  * States of a small world as lists of numbers, and everything that can happen in each. A state is: the used parts of time and of each budget,
  * the past as far as referees remember it, the contents of storage, one number per node, and the messages under way in order of their numbers.
  */
-import { TenureError } from '../../kernel/index.ts';
-import type { Perspective } from '../../check/index.ts';
-import type { Envelope, NodeStates, NodeState, StepOutcome } from './node-states.ts';
-import { FIRST_OFFER, START_INPUT, WAKE_INPUT } from './node-states.ts';
+import { invariant, TenureError } from '../../kernel/index.ts';
+import { FIRST_OFFER, START_INPUT, WAKE_INPUT, type Envelope, type NodeStates, type NodeState, type StepOutcome } from './node-states.ts';
 import type { Judge, PastId } from './judge.ts';
-import { PartHashes } from './hashes.ts';
+import { Ranks } from './ranks.ts';
+import { NODES, PAST, StateSums, STORAGE, USED } from './state-sums.ts';
 import { StorageStates, type StorageId } from './storage.ts';
 import type { SearchAction } from '../stage/actions.ts';
 import type { Offer } from './small-world.ts';
-
-// Where things are in a state.
-const USED = 0;
-const PAST = 1;
-const STORAGE = 2;
-const NODES = 3;
 
 /** The used parts of all budgets in one number: four bits for each, from this bit on. No bound is above 15. */
 const LOSSES = 0;
@@ -57,27 +50,19 @@ export class Universe<Message, Command, Event, Config> {
   readonly #envelopesAt: number;
   readonly #woken: number[] = [];
   #firstNodes: readonly number[] = [];
-  /** The hash of the state under expansion, for each renumbering, nothing but nodes and envelopes. */
-  readonly #sums: Uint32Array;
-  /** The same of the state it leads to. */
-  readonly #nextSums: Uint32Array;
+  readonly #sums: StateSums<Message, Command, Event, Config>;
   #foundNode = -1;
   #foundOutcome: StepOutcome | null = null;
   #foundRank = 0;
-  readonly #ranks: number[] = [];
+  readonly #ranks: Ranks;
   /** The step from the expanded state to the shown one. */
   readonly arrival: Arrival = { ...NO_ARRIVAL };
-  readonly #pastHashes: PartHashes;
-  readonly #isPastHashed: boolean[] = [];
   readonly #storage: StorageStates;
-  readonly #storageHashes: PartHashes;
-  readonly #isStorageHashed: boolean[] = [];
+  /** The steps that have led to where the search begins. */
+  opening: readonly Move[] = [];
   /** The state that is shown to the visitor. */
   readonly next: Int32Array;
   nextLength = 0;
-  /** Its hash, the same for states that differ only in the numbers of nodes that are alike. */
-  low = 0;
-  high = 0;
 
   constructor(nodeStates: NodeStates<Message, Command, Event, Config>, judge: Judge) {
     this.#nodeStates = nodeStates;
@@ -86,10 +71,17 @@ export class Universe<Message, Command, Event, Config> {
     this.#storage = new StorageStates({ hasDamage: (bounds.damages ?? 0) > 0, isAtomic: world.hasAtomicUnits === true });
     this.#envelopesAt = NODES + nodeStates.nodes;
     this.next = new Int32Array(this.#envelopesAt + ENVELOPES_MAX);
-    this.#sums = new Uint32Array(nodeStates.renumberings.length * 2);
-    this.#nextSums = new Uint32Array(nodeStates.renumberings.length * 2);
-    this.#pastHashes = new PartHashes(nodeStates.renumberings.length);
-    this.#storageHashes = new PartHashes(nodeStates.renumberings.length);
+    this.#sums = new StateSums(nodeStates, judge, this.#storage);
+    this.#ranks = new Ranks(nodeStates.envelopeHashes, nodeStates.renumberings.length);
+  }
+
+  /** The hash of the state that is shown, the same for states that differ only in the numbers of nodes that are alike. */
+  get low(): number {
+    return this.#sums.low;
+  }
+
+  get high(): number {
+    return this.#sums.high;
   }
 
   /** Room for one state. */
@@ -103,14 +95,47 @@ export class Universe<Message, Command, Event, Config> {
     this.next.fill(0);
     this.next[PAST] = this.#judge.nothing;
     this.nextLength = this.#envelopesAt;
-    this.#nextSums.fill(0);
+    this.#sums.clear();
     for (let node = 0; node < nodeStates.nodes; node++) {
       this.next[NODES + node] = nodeStates.down(node, 0);
-      this.#addState(this.next[NODES + node] as number, 1);
+      this.#sums.addState(this.next[NODES + node] as number);
     }
     for (let node = 0; node < nodeStates.nodes; node++) this.#take(node, START_INPUT);
+    this.#open();
     this.#firstNodes = [...this.next.subarray(NODES, this.#envelopesAt)];
-    this.#finish();
+    this.#sums.finish(this.next);
+  }
+
+  /** What has happened before the search begins: of each act all that comes of it at once, every message in its turn. */
+  #open(): void {
+    const nodeStates = this.#nodeStates;
+    const { world, bounds } = nodeStates;
+    const opening: Move[] = [];
+    for (const act of world.opening?.(bounds) ?? []) {
+      if (act === 'advance') {
+        this.#advance();
+        opening.push(this.#advanced());
+        continue;
+      }
+      const { node, offer } = act;
+      const { offers } = nodeStates.prospects(this.next[NODES + node] as number, this.instantOf(this.next));
+      const at = offers.findIndex((one) => one.join(' ') === offer.join(' '));
+      invariant(at >= 0, `the opening of this world is not offered: ${offer.join(' ')}`);
+      this.#take(node, FIRST_OFFER - at);
+      opening.push([actOf(node, offer)]);
+      while (this.nextLength > this.#envelopesAt) {
+        const message = this.next[this.#envelopesAt] as number;
+        this.#removeAt(this.#envelopesAt);
+        this.#take((nodeStates.envelopes[message] as Envelope).to, message);
+        opening.push(deliveryOf(message, false));
+      }
+    }
+    this.opening = opening;
+  }
+
+  #advanced(): Move {
+    const woken = this.#woken.map((node) => ({ kind: 'wake', node }) as const);
+    return [{ kind: 'advance', byUs: this.#nodeStates.world.tickUs }, ...woken];
   }
 
   instantOf(state: Int32Array): number {
@@ -118,7 +143,7 @@ export class Universe<Message, Command, Event, Config> {
   }
 
   /**
-   * Shows every step out of a state; if it is said how the state was found, only those that are not as well taken before that
+   * Shows every step out of a state; if it is said how the state was found, only steps that are not as well taken before that
    * (`commutesBack`). `arrival` is then the step that is shown.
    */
   expand(state: Int32Array, length: number, visit: Visitor, found: Arrival = NO_ARRIVAL): void {
@@ -128,29 +153,28 @@ export class Universe<Message, Command, Event, Config> {
     this.#foundNode = found.node;
     if (found.node >= 0) {
       this.#foundOutcome = nodeStates.outcome(found.before, found.input, this.instantOf(state));
-      this.#foundRank = this.#rankOf(found.input);
+      this.#foundRank = this.#ranks.of(found.input);
     }
     this.arrival.node = -1;
-    this.#sum(state, length);
+    this.#sums.sum(state, length);
     for (let i = this.#envelopesAt; i < length; i++) {
       const envelope = state[i] as number;
       if (i > this.#envelopesAt && envelope === state[i - 1]) continue;
-      const { to } = nodeStates.envelopes[envelope] as Envelope;
+      const { to, repeats } = nodeStates.envelopes[envelope] as Envelope;
       if (this.#isUp(state, to)) {
-        if (!this.#commutesBack(state, to, envelope)) {
+        if (!this.#isVain(state, to, envelope) && !this.#commutesBack(state, to, envelope)) {
           this.#copy(state, length);
-          this.#removeAt(i);
+          if (!repeats) this.#removeAt(i);
           this.#arrive(to, state[NODES + to] as number, envelope);
           const isClean = this.#take(to, envelope);
-          if (!this.#show(() => [{ kind: 'deliver', message: envelope }], !isClean, visit)) return;
+          if (!this.#show(() => deliveryOf(envelope, repeats), !isClean, visit)) return;
         }
         this.arrival.node = -1;
-        if (usedUp(used, DUPLICATES) < bounds.duplicates) {
+        if (usedUp(used, DUPLICATES) < bounds.duplicates && !repeats) {
           this.#copy(state, length);
           this.#use(DUPLICATES);
           const isStillClean = this.#take(to, envelope);
-          const copied = (kind: 'duplicate' | 'deliver'): SearchAction => ({ kind, message: envelope });
-          if (!this.#show(() => [copied('duplicate'), copied('deliver')], !isStillClean, visit)) return;
+          if (!this.#show(() => deliveryOf(envelope, true), !isStillClean, visit)) return;
         }
       }
       if (usedUp(used, LOSSES) < bounds.losses) {
@@ -171,8 +195,8 @@ export class Universe<Message, Command, Event, Config> {
     if (usedUp(used, INSTANTS) < bounds.instants && !isBeginning) {
       this.#copy(state, length);
       const isClean = this.#advance();
-      const woken = this.#woken.map((node) => ({ kind: 'wake', node }) as const);
-      this.#show(() => [{ kind: 'advance', byUs: nodeStates.world.tickUs }, ...woken], !isClean, visit);
+      const move = this.#advanced();
+      this.#show(() => move, !isClean, visit);
     }
   }
 
@@ -184,8 +208,8 @@ export class Universe<Message, Command, Event, Config> {
     const instant = this.instantOf(state);
     const { offers, mayCrash } = nodeStates.prospects(id, instant);
     if (
-      nodeStates.wantsWaking(id, instant) &&
       !nodeStates.world.wakesPromptly(nodeStates.bounds, node) &&
+      nodeStates.wantsWaking(id, instant) &&
       !this.#commutesBack(state, node, WAKE_INPUT)
     ) {
       this.#copy(state, length);
@@ -253,27 +277,28 @@ export class Universe<Message, Command, Event, Config> {
   #commutesBack(state: Int32Array, node: number, input: number): boolean {
     const outcome = this.#foundOutcome;
     if (this.#foundNode < 0 || outcome === null || this.#foundNode === node || outcome.sent.includes(input)) return false;
-    if (this.#rankOf(input) >= this.#foundRank) return false;
+    if (this.#ranks.of(input) >= this.#foundRank) return false;
     // The order in which two nodes tell the history something may matter to the referees.
     return outcome.toldId === 0 || this.#nodeStates.outcome(state[NODES + node] as number, input, this.instantOf(state)).toldId === 0;
   }
 
-  /** The same for steps that differ only in the numbers of nodes that are alike: of a message, the lowest of its hashes. */
-  #rankOf(input: number): number {
-    if (input < 0) return input;
-    const known = this.#ranks[input];
-    if (known !== undefined) return known;
-    const { words } = this.#nodeStates.envelopeHashes;
-    const at = this.#nodeStates.envelopeHashes.at(input);
-    let rank = Infinity;
-    for (let i = 0; i < this.#sums.length; i += 2) rank = Math.min(rank, words[at + i] as number);
-    this.#ranks[input] = rank;
-    return rank;
-  }
-
   /** No node has done anything yet. Then time need not pass: only spans matter, so the first act may as well be at instant 0. */
   #isBeginning(state: Int32Array, length: number): boolean {
-    return length === this.#envelopesAt && this.#firstNodes.every((first, node) => state[NODES + node] === first);
+    return (
+      this.opening.length === 0 && length === this.#envelopesAt && this.#firstNodes.every((first, node) => state[NODES + node] === first)
+    );
+  }
+
+  /**
+   * Nothing comes of this delivery but that the message is gone. Whatever happens without it can happen with it, too: messages may never come. So the
+   * delivery need not be taken, and what it would lead to is no state of its own.
+   */
+  #isVain(state: Int32Array, to: number, envelope: number): boolean {
+    const nodeStates = this.#nodeStates;
+    if (nodeStates.world.leavesOutVain !== true) return false;
+    const before = state[NODES + to] as number;
+    const { state: after, sent, askedId, toldId } = nodeStates.outcome(before, envelope, this.instantOf(state));
+    return after === before && sent.length === 0 && askedId === 0 && toldId === 0;
   }
 
   // ── Making the next state ──────────────────────────────────────────────────────────────────────────
@@ -281,7 +306,7 @@ export class Universe<Message, Command, Event, Config> {
   #copy(state: Int32Array, length: number): void {
     for (let i = 0; i < length; i++) this.next[i] = state[i] as number;
     this.nextLength = length;
-    this.#nextSums.set(this.#sums);
+    this.#sums.copy();
   }
 
   /** One node takes one input; false if a promise was broken. */
@@ -291,7 +316,7 @@ export class Universe<Message, Command, Event, Config> {
     const instant = this.instantOf(next);
     const before = next[NODES + node] as number;
     const outcome: StepOutcome = nodeStates.outcome(before, input, instant);
-    this.#become(node, nodeStates.prospects(outcome.state, instant).tidied);
+    this.#become(node, outcome.state);
     this.#dropDead(node);
     for (const envelope of outcome.sent) {
       const { to } = nodeStates.envelopes[envelope] as Envelope;
@@ -315,7 +340,7 @@ export class Universe<Message, Command, Event, Config> {
     this.next[PAST] = this.#judge.closePassed(this.next[PAST] as PastId, instant);
     if (this.next[PAST] < 0) return false;
     for (let node = 0; node < nodeStates.nodes; node++) {
-      this.#become(node, nodeStates.prospects(this.next[NODES + node] as number, instant).tidied);
+      this.#become(node, nodeStates.tidied(this.next[NODES + node] as number, instant));
       if (!nodeStates.world.wakesPromptly(nodeStates.bounds, node)) continue;
       // A wake may plan the next one for the same instant, but not for ever.
       for (let times = 0; times < 4 && nodeStates.wantsWaking(this.next[NODES + node] as number, instant); times++) {
@@ -331,15 +356,16 @@ export class Universe<Message, Command, Event, Config> {
   }
 
   #store(storage: StorageId): void {
-    this.#addStorage(this.next[STORAGE] as StorageId, -1);
+    this.#sums.addStorage(this.next[STORAGE] as StorageId, -1);
     this.next[STORAGE] = storage;
-    this.#addStorage(storage, 1);
+    this.#sums.addStorage(storage, 1);
   }
 
   #become(node: number, state: number): void {
-    this.#addState(this.next[NODES + node] as number, -1);
+    const before = this.next[NODES + node] as number;
+    if (before === state) return;
     this.next[NODES + node] = state;
-    this.#addState(state, 1);
+    this.#sums.replaceState(before, state);
   }
 
   #insert(envelope: number): void {
@@ -351,18 +377,24 @@ export class Universe<Message, Command, Event, Config> {
         `more than ${ENVELOPES_MAX} messages are under way at once in this world: choose a smaller one`,
       );
     }
+    if ((this.#nodeStates.envelopes[envelope] as Envelope).repeats && this.#isUnderWay(envelope)) return;
     let at = this.nextLength++;
     while (at > this.#envelopesAt && (next[at - 1] as number) > envelope) {
       next[at] = next[at - 1] as number;
       at--;
     }
     next[at] = envelope;
-    this.#addEnvelope(envelope, 1);
+    this.#sums.addEnvelope(envelope, 1);
+  }
+
+  #isUnderWay(envelope: number): boolean {
+    for (let i = this.#envelopesAt; i < this.nextLength; i++) if (this.next[i] === envelope) return true;
+    return false;
   }
 
   #removeAt(index: number): void {
     const { next } = this;
-    this.#addEnvelope(next[index] as number, -1);
+    this.#sums.addEnvelope(next[index] as number, -1);
     this.nextLength--;
     for (let i = index; i < this.nextLength; i++) next[i] = next[i + 1] as number;
   }
@@ -402,94 +434,21 @@ export class Universe<Message, Command, Event, Config> {
 
   #show(move: () => Move, breaks: boolean, visit: Visitor): boolean {
     if (!breaks) this.#forget();
-    this.#finish();
+    this.#sums.finish(this.next);
     return visit(move, breaks);
   }
+}
 
-  // ── Hashes ─────────────────────────────────────────────────────────────────────────────────────────
-
-  #sum(state: Int32Array, length: number): void {
-    this.#nextSums.fill(0);
-    this.#addStorage(state[STORAGE] as StorageId, 1);
-    for (let i = NODES; i < this.#envelopesAt; i++) this.#addState(state[i] as number, 1);
-    for (let i = this.#envelopesAt; i < length; i++) this.#addEnvelope(state[i] as number, 1);
-    this.#sums.set(this.#nextSums);
-  }
-
-  #addState(state: number, sign: number): void {
-    const { stateHashes } = this.#nodeStates;
-    this.#add(stateHashes.words, stateHashes.at(state), sign);
-  }
-
-  #addEnvelope(envelope: number, sign: number): void {
-    const { envelopeHashes } = this.#nodeStates;
-    this.#add(envelopeHashes.words, envelopeHashes.at(envelope), sign);
-  }
-
-  #addStorage(storage: StorageId, sign: number): void {
-    // Worlds without storage have one state of it, which adds nothing.
-    if (storage === 0) return;
-    const hashes = this.#storageHashes;
-    if (this.#isStorageHashed[storage] !== true) {
-      hashes.set(storage, (i) => this.#storage.renamed(storage, this.#namesOf(i)));
-      this.#isStorageHashed[storage] = true;
-    }
-    this.#add(hashes.words, hashes.at(storage), sign);
-  }
-
-  /** What nodes and their lives are called under a renumbering. */
-  #namesOf(renumbering: number): Omit<Perspective, 'now'> {
-    const nodeStates = this.#nodeStates;
-    const to = nodeStates.renumberings[renumbering] as readonly number[];
-    return { node: (node) => to[Number(node)] ?? node, incarnation: (life) => nodeStates.renamedLife(life, to) };
-  }
-
-  #add(words: Uint32Array, start: number, sign: number): void {
-    const sums = this.#nextSums;
-    for (let i = 0; i < sums.length; i++) sums[i] = (sums[i] as number) + sign * (words[start + i] as number);
-  }
-
-  /** Where the words of a past begin; of one in which a promise was broken nothing is kept, so any will do. */
-  #pastAt(past: PastId): number {
-    const known = Math.max(past, this.#judge.nothing);
-    if (this.#isPastHashed[known] !== true) {
-      const renamed = this.#judge.renamings(known);
-      this.#pastHashes.set(known, (i) => renamed(this.#namesOf(i)));
-      this.#isPastHashed[known] = true;
-    }
-    return this.#pastHashes.at(known);
-  }
-
-  /** Of all renumberings the one with the lowest hash speaks for the state; what is the same in all is mixed in last. */
-  #finish(): void {
-    const sums = this.#nextSums;
-    const { next } = this;
-    const start = this.#pastAt(next[PAST] as PastId);
-    const { words } = this.#pastHashes;
-    let high = Infinity;
-    let low = Infinity;
-    for (let i = 0; i < sums.length; i += 2) {
-      const itsHigh = ((sums[i] as number) ^ (words[start + i] as number)) >>> 0;
-      const itsLow = ((sums[i + 1] as number) + (words[start + i + 1] as number)) >>> 0;
-      if (itsHigh > high || (itsHigh === high && itsLow >= low)) continue;
-      high = itsHigh;
-      low = itsLow;
-    }
-    const used = next[USED] as number;
-    high = Math.imul(high ^ mix(used + 0x51ed), 0x9e3779b1);
-    low = Math.imul(low, 0x85ebca77) ^ mix(used + 0x1b87);
-    // Each word depends on both, so that either alone spreads well.
-    this.high = mix(high ^ Math.imul(low, 0xc2b2ae35)) >>> 0;
-    this.low = mix(low ^ Math.imul(this.high, 0x27d4eb2f)) >>> 0;
-  }
+/** Of the message, or of a copy of it. */
+function deliveryOf(message: number, isCopied: boolean): Move {
+  return isCopied
+    ? [
+        { kind: 'duplicate', message },
+        { kind: 'deliver', message },
+      ]
+    : [{ kind: 'deliver', message }];
 }
 
 function actOf(node: number, [verb, ...words]: Offer): SearchAction {
   return { kind: 'act', node, verb, words };
-}
-
-function mix(word: number): number {
-  let hash = Math.imul(word ^ (word >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return hash ^ (hash >>> 16);
 }

@@ -25,6 +25,10 @@ export type Input =
   | { readonly kind: 'user' }
   | { readonly kind: 'completed'; readonly completion: Completion };
 
+/** No message is half written or read between two steps, so players share these: a search builds players all the time. */
+const writer = new ByteWriter();
+const reader = new ByteReader();
+
 export class Player<Message, Command, Event, Config> extends Teller implements Step<Message, Event>, Desk<Command> {
   readonly core: Core<Message, Command, Event>;
   readonly actor: Actor<Event>;
@@ -45,8 +49,6 @@ export class Player<Message, Command, Event, Config> extends Teller implements S
   readonly #staging: StagedProtocol<Message, Command, Event, Config>;
   readonly #inbox: Event[] = [];
   readonly #outbox: Command[] = [];
-  readonly #writer = new ByteWriter();
-  readonly #reader = new ByteReader();
   #choices: readonly number[] = [];
   #chosen = 0;
   #effectsLeft = Infinity;
@@ -91,8 +93,8 @@ export class Player<Message, Command, Event, Config> extends Teller implements S
         this.actor.act(input.verb, input.words);
         break;
       case 'receive': {
-        this.#reader.reset(input.bytes, 0, input.bytes.length);
-        const message = this.#staging.protocol.codec.decode(this.#reader);
+        reader.reset(input.bytes, 0, input.bytes.length);
+        const message = this.#staging.protocol.codec.decode(reader);
         if (message === null) throw new TenureError('TENURE_INTERNAL', 'a message of the stage does not survive its own codec');
         const node = nodeId(input.from);
         if (this.core.admits({ node, incarnation: input.life, isAdmin: true }, message)) this.core.receive(node, message, this);
@@ -151,9 +153,9 @@ export class Player<Message, Command, Event, Config> extends Teller implements S
 
   send(to: NodeId, message: Message): void {
     if (!this.#takeEffect()) return;
-    this.#writer.reset();
-    this.#staging.protocol.codec.encode(message, this.#writer);
-    this.sent.push({ to, bytes: this.#writer.bytes.slice(0, this.#writer.length) });
+    writer.reset();
+    this.#staging.protocol.codec.encode(message, writer);
+    this.sent.push({ to, bytes: writer.bytes.slice(0, writer.length) });
   }
 
   read(unit: UnitId, key: string, op: number): void {

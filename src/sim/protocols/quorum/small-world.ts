@@ -20,14 +20,14 @@ import {
   type LeaseBounds,
 } from '../leases/small-world.ts';
 
-/** Those who wait do so for longer than the world lasts. */
+/** Waiters wait for longer than the world lasts. */
 const WAIT = '100s';
 
 /** As of every lease engine, and what this one can do besides. */
 interface QuorumBounds extends LeaseBounds {
-  /** How often each holder would hand over. Where this is not 0, those who ask wait in line. */
+  /** How often each holder would hand over. Where this is not 0, proposers wait in line. */
   readonly handOvers: number;
-  /** How many of those who ask would share the name, and how often each of them would be the only one. */
+  /** How many proposers would share the name, and how often each of them would be the only holder. */
   readonly readers: number;
   readonly upgrades: number;
 }
@@ -56,7 +56,7 @@ export const quorumSmallWorld: SmallWorld<QuorumMessage, QuorumBounds> = {
 
   mayCrash({ acceptors, attempts }: QuorumBounds, { node, life, core }: NodeView): boolean {
     const { acceptor } = core as unknown as QuorumCoreSnapshot;
-    // A proposer that asks for nothing after it is no different from one that is not heard of again.
+    // A proposer that asks for nothing after its crash is no different from a proposer that is not heard of again.
     if (node >= acceptors || acceptor === null) return life + 1 < attempts;
     return acceptor.rows.length > 0 || acceptor.promises.length > 0 || acceptor.moded[0].length > 0;
   },
@@ -67,11 +67,11 @@ export const quorumSmallWorld: SmallWorld<QuorumMessage, QuorumBounds> = {
   },
 
   asksNothing(bounds: QuorumBounds, seen: NodeView): boolean {
-    // An acceptor tells those who wait when it is their turn.
+    // An acceptor tells waiters when it is their turn.
     if (bounds.handOvers > 0) return false;
     if (seen.node < bounds.acceptors) return true;
     const { proposer, holder } = seen.core as unknown as QuorumCoreSnapshot;
-    const isRenewing = holder.renewals.length + holder.side.renewals.length > 0;
+    const isRenewing = holder.renewals.length + (holder.side?.renewals.length ?? 0) > 0;
     if (isRenewing || mayUpgrade(bounds, seen).length > 0) return false;
     return !mayAskAgain(bounds, seen) && proposer.every((pursuit) => isGivenUp(pursuit, bounds.tries));
   },
@@ -89,7 +89,7 @@ export const quorumSmallWorld: SmallWorld<QuorumMessage, QuorumBounds> = {
     },
   },
   rename: renameCore,
-  // Where somebody waits, a wake of an acceptor may tell it that it is its turn.
+  // Where a proposer waits, a wake of an acceptor may tell it that it is its turn.
   wakesPromptly: ({ acceptors, handOvers }: QuorumBounds, node: number): boolean => node < acceptors && handOvers === 0,
   tidy: tidyCore,
   isDead: (message: QuorumMessage, whom: Addressee, core: Snapshot | null): boolean =>
@@ -113,10 +113,11 @@ interface QuorumCoreSnapshot {
     readonly state: { readonly phase: string; readonly tries: number; readonly ballot: number };
     readonly sets: readonly (readonly number[])[];
     readonly refusals: readonly { readonly voter: number; readonly holder: number | null }[];
+    readonly freeSlots: readonly (readonly [voter: number, bits: readonly number[]])[];
   }[];
   readonly holder: HeldSnapshot & {
-    /** What is held in other modes. */
-    readonly side: HeldSnapshot;
+    /** What is held in other modes; null where nothing is. */
+    readonly side: HeldSnapshot | null;
     readonly offers: readonly [
       number: number,
       open: readonly { readonly ready: readonly { readonly at: readonly number[] }[]; readonly without: readonly number[] }[],
@@ -132,10 +133,10 @@ interface HeldSnapshot {
 
 function heldRows(core: Snapshot): HeldSnapshot['rows'] {
   const { holder } = core as unknown as QuorumCoreSnapshot;
-  return [...holder.rows, ...holder.side.rows];
+  return holder.side === null ? holder.rows : [...holder.rows, ...holder.side.rows];
 }
 
-/** The first of those who ask share the name, and would be the only one so often. */
+/** The first proposers share the name, and would be the only holder so often. */
 function withReaders(bounds: QuorumBounds, seen: NodeView, offers: readonly Offer[]): readonly Offer[] {
   if (seen.node - bounds.acceptors >= bounds.readers) return offers;
   const asked = offers.map((offer): Offer => (offer[0] === 'acquire' ? [...offer, 'shared'] : offer));
@@ -147,7 +148,7 @@ function mayUpgrade({ upgrades }: QuorumBounds, { actor }: NodeView): LeaseActor
   return leases.filter(({ state, shared, upgrades: made = 0 }) => state === 'holding' && shared === true && made < upgrades);
 }
 
-/** Whoever asks waits in line, and a holder may hand over so often. */
+/** A proposer waits in line, and a holder may hand over so often. */
 function withHandOvers({ handOvers }: QuorumBounds, { actor }: NodeView, offers: readonly Offer[]): readonly Offer[] {
   const { leases } = actor as unknown as LeaseActorSnapshot;
   const asked = offers.map((offer): Offer => (offer[0] === 'acquire' ? [...offer, 'wait', WAIT] : offer));
@@ -155,7 +156,7 @@ function withHandOvers({ handOvers }: QuorumBounds, { actor }: NodeView, offers:
   return [...asked, ...held.map(({ name }): Offer => ['hand-over', name])];
 }
 
-/** What voters tell those who wait, and those who offer. */
+/** Words of voters to waiters, and to holders that offer. */
 const WORDS_IN_LINE: readonly number[] = [FREE, IN_LINE, INVITE, READY];
 
 interface AcceptorSnapshot {
@@ -189,14 +190,14 @@ function isIgnored(message: QuorumMessage, self: number, core: QuorumCoreSnapsho
   if (core === null || message.owner !== self) return true;
   if (WORDS_IN_LINE.includes(message.kind)) return false;
   const { proposer, holder, ballots } = core;
-  const { side } = holder;
-  const underWay = [...proposer.map(({ state }) => state), ...holder.renewals, ...holder.releases, ...side.renewals, ...side.releases];
+  const underWay = [...proposer.map(({ state }) => state), ...holder.renewals, ...holder.releases];
+  if (holder.side !== null) underWay.push(...holder.side.renewals, ...holder.side.releases);
   const isAwaited = underWay.some(({ ballot }) => ballot === message.ballot);
   return !isAwaited && message.clock <= ballots;
 }
 
-/** When votes began and ran out matters to those who ask questions, and here nobody does. */
-const NO_CHANGES: Snapshot = [[], [], null];
+/** When votes began and ran out matters to askers, and here are none. */
+export const NO_CHANGES: Snapshot = [[], [], null];
 
 /** Promises that are over, and leases that have run out but for their ballots, which floors keep: nothing an acceptor does depends on the rest. */
 function tidyCore(core: Snapshot, _node: number, mono: number): Snapshot {
@@ -249,11 +250,12 @@ function renameCore(core: Snapshot, numbered: (node: number) => number): Snapsho
       ...pursuit,
       sets: pursuit.sets.map(set),
       refusals: pursuit.refusals.map((refusal) => ({ ...refusal, voter: numbered(refusal.voter) })).sort((a, b) => a.voter - b.voter),
+      freeSlots: pursuit.freeSlots.map(([voter, bits]) => [numbered(voter), bits] as const).sort(([a], [b]) => a - b),
     })),
     holder: {
       ...told.holder,
       ...held(told.holder),
-      side: { ...told.holder.side, ...held(told.holder.side) },
+      side: told.holder.side && { ...told.holder.side, ...held(told.holder.side) },
       offers: [
         told.holder.offers[0],
         told.holder.offers[1].map((offer) => ({
