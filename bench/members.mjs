@@ -156,8 +156,9 @@ const told = await new Promise((resolve) => {
 });
 await old.close();
 
-/** @type {{ lost: string[], turns: number, failures: string[], stallMs: number }[]} */
+/** @type {{ lost: string[], turns: number, failures: string[], stallMs: number, leapMs: number }[]} */
 const ends = await Promise.all(holders.map(({ part }) => part.ask('end')));
+const leapMs = Math.max(...ends.map((end) => end.leapMs));
 const stallMs = await longestStall(ends.map((end) => end.stallMs));
 await Promise.all([...holders.map(({ part }) => part.stop()), ...[...members.values()].map((part) => part.stop())]);
 
@@ -166,6 +167,13 @@ const referee = new WallClockReferee(CLOCK_BOUND_US);
 const violations = [...records.flatMap((record) => referee.observe(record) ?? []), ...referee.finish()];
 rmSync(folder, { recursive: true, force: true });
 const lost = ends.flatMap((end) => end.lost);
+/** In which view leases were lost, and between when. @type {Map<string, { count: number, from: string, to: string }>} */
+const lostIn = new Map();
+for (const line of lost.toSorted()) {
+  const [at = '', view = ''] = line.split(/ in view |, /);
+  const earlier = lostIn.get(view);
+  lostIn.set(view, { count: (earlier?.count ?? 0) + 1, from: earlier?.from ?? at, to: at });
+}
 const failures = ends.flatMap((end) => end.failures);
 const turns = ends.reduce((sum, end) => sum + end.turns, 0);
 const isRight = last.members.join('') === 'cfg' && last.replication === 3 && last.maxTermMs === maxTerm * 2;
@@ -178,7 +186,9 @@ const result = {
   seconds: Math.round(tookMs / 1000),
   views: last.epoch,
   lost: lost.length,
+  lostIn: Object.fromEntries(lostIn),
   longestStallMs: stallMs,
+  wallLeapMs: leapMs,
   control: { seconds: controlMs / 1000, lost: lostBefore, longestStallMs: stallBeforeMs },
   turns,
   turnsFailed: failures.length,
@@ -195,10 +205,12 @@ else {
       `${held} leases held by ${clients} clients through ${result.views} views in ${result.seconds} s${values.chaos ? ', with kills' : ''} (load before ${loadBefore}, Node ${process.version})`,
       `leases lost      ${result.lost}; ${lostBefore} in ${values.control} s of the same load without a change`,
       `stood still      ${stallMs} ms at most, any process; ${stallBeforeMs} ms without a change; the shortest term is ${Math.round(maxTerm / 2)} ms`,
+      `wall clock       went ahead of the monotonic one by ${leapMs} ms at most; a leap of a term ends all leases (rule 12)`,
       `held twice       ${result.violations}, or a token that did not rise, in ${records.length} records`,
       `turns meanwhile  ${turns}, failed ${result.turnsFailed}`,
       ...(values.chaos ? [`killed           ${kills} times whoever changed the cell, ${restarts} times a member`] : []),
       `a removed member is told ${told}`,
+      ...[...lostIn].map(([view, { count, from, to }]) => `${count} lost in view ${view}, from ${from} to ${to}`),
       ...[...violations.map(({ message }) => message), ...lost, ...failures].slice(0, 8),
       result.isMet ? 'met' : 'MISSED',
       '',

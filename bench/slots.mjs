@@ -1,10 +1,11 @@
 /**
- * Many processes share worker ids of a cell and are killed (SIGKILL) at random: no id is used by two at once, nor again within its quarantine, and the tokens of each id rise. `--processes N`, `--slots N`,
- * `--seconds N`, `--kills N`, `--term MS`, `--quarantine MS`, `--json`; exit 1 if an id came too soon, or none was used twice.
+ * Many processes share worker ids of a cell and are killed (SIGKILL) at random: no id is used by two at once, nor again within its quarantine, and the tokens of each id rise. The clock starts when all
+ * processes are connected; then they all ask at once. `--processes N`, `--slots N`, `--seconds N`, `--kills N`, `--term MS`, `--quarantine MS`, `--patience SECONDS`, `--json`; `--careless` asks for no
+ * quarantine, and must fail. Exit 1 if an id came too soon, or none was used twice; exit 2 if the machine is too slow for so many processes. Progress goes to stderr.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { load, Part, startCell } from './parts/processes.mjs';
+import { load, median, Part, startCell } from './parts/processes.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -12,100 +13,159 @@ const { values } = parseArgs({
     slots: { type: 'string', default: '64' },
     seconds: { type: 'string', default: '60' },
     kills: { type: 'string', default: '40' },
-    term: { type: 'string', default: '1000' },
-    quarantine: { type: 'string', default: '500' },
+    term: { type: 'string', default: '5000' },
+    quarantine: { type: 'string', default: '2000' },
+    patience: { type: 'string', default: '300' },
+    careless: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 });
-const numbers = [values.processes, values.slots, values.seconds, values.kills, values.term, values.quarantine].map(Number);
-const [processes = 0, slots = 0, seconds = 0, kills = 0, termMs = 0, quarantineMs = 0] = numbers;
+const numbers = [values.processes, values.slots, values.seconds, values.kills, values.term, values.quarantine, values.patience].map(Number);
+const [processes = 0, slots = 0, seconds = 0, kills = 0, termMs = 0, quarantineMs = 0, patience = 0] = numbers;
 if (!numbers.every((number) => Number.isInteger(number) && number > 0)) {
-  process.stderr.write('bench/slots.mjs: --processes, --slots, --seconds, --kills, --term and --quarantine take positive whole numbers\n');
+  const names = '--processes, --slots, --seconds, --kills, --term, --quarantine and --patience';
+  process.stderr.write(`bench/slots.mjs: ${names} take positive whole numbers\n`);
   process.exit(64);
 }
 /** So many are started at once: each takes a while of the processor. */
 const STARTS_AT_ONCE = 4;
+const PROGRESS_MS = 2000;
+const TOO_SLOW = 2;
 
 /** @typedef {{ slot: number, from: number, to: number, token?: number }} Use */
 
-const cell = await startCell({ maxTerm: termMs + quarantineMs });
+const beganMs = performance.now();
 /** @type {Use[]} */
 const uses = [];
-/** Who uses what, as far as it has said. @type {Map<Part, { slot: number, from: number }>} */
+/** What each process uses, as far as it has said. @type {Map<Part, { slot: number, from: number, until: number }>} */
 const using = new Map();
-let [killed, starting, failures, lastFailure] = [0, 0, 0, ''];
+/** Processes that were killed, and whose lane has not noticed it yet. @type {Set<Part>} */
+const dead = new Set();
+/** Why processes got no id, or ended by themselves, and how often. @type {Map<string, number>} */
+const misses = new Map();
+let [starting, connected, asking, killed] = [0, 0, 0, 0];
+/** How many waited for an id, each time it was looked. @type {number[]} */
+const waited = [];
 
 function nowUs() {
   return Math.floor(Number(process.hrtime.bigint() / 1000n));
 }
 
-/** A process that is connected: whoever is not yet takes no part. */
+function secondsSince(/** @type {number} */ sinceMs) {
+  return Math.round((performance.now() - sinceMs) / 1000);
+}
+
+function miss(/** @type {string} */ why) {
+  misses.set(why, (misses.get(why) ?? 0) + 1);
+}
+
+const progress = setInterval(() => {
+  const state = `${connected} of ${processes} processes connected, ${using.size} use an id, ${asking - using.size} wait`;
+  process.stderr.write(`${secondsSince(beganMs)} s: ${state}; ${uses.length} uses, ${killed} killed; load ${load()}\n`);
+}, PROGRESS_MS);
+const deadline = setTimeout(() => {
+  const advice = 'Give fewer (--processes), longer terms (--term) or more time (--patience)';
+  process.stderr.write(
+    `bench/slots.mjs: not done after ${patience} s, with ${connected} of ${processes} processes connected: this machine is too slow for so many. ${advice}\n`,
+  );
+  process.exit(TOO_SLOW);
+}, patience * 1000);
+
+const cell = await startCell({ maxTerm: termMs + quarantineMs });
+
+/** A process that is connected. */
 async function begin() {
   while (starting >= STARTS_AT_ONCE) await sleep(20);
   starting++;
   /** @type {Part} */
   const part = new Part('slot-user.mjs', {
     onNotice: (notice) => {
-      const [slot = 0, from = 0] = notice.split(' ').map(Number);
-      using.set(part, { slot, from });
+      const [slot = 0, from = 0, until = 0] = notice.split(' ').map(Number);
+      if (!dead.has(part)) using.set(part, { slot, from, until });
     },
   });
-  await part.ask('nothing');
-  starting--;
-  return part;
+  try {
+    await part.ask('connect', { reach: cell.reach });
+    connected++;
+    return part;
+  } catch (error) {
+    miss(error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error));
+    await part.stop();
+    return null;
+  } finally {
+    starting--;
+  }
 }
 
-const question = { reach: cell.reach, slots, termMs, quarantineMs, useMs: termMs, waitMs: 4 * termMs };
-let endMs = Infinity;
+async function beginAtLast() {
+  for (;;) {
+    const part = await begin();
+    if (part !== null) return part;
+  }
+}
 
-async function lane() {
-  let part = await begin();
-  ready++;
+const wish = { slots, termMs, quarantineMs: values.careless ? 0 : quarantineMs, useMs: termMs, waitMs: 4 * termMs };
+
+/** Uses one id, or waits in vain for one. False if the process is gone. @param {Part} part */
+async function useOne(part) {
+  asking++;
+  try {
+    const { missed, ...use } = await part.ask('use', wish);
+    // A process that was killed before its answer came was counted as it was killed.
+    if (missed !== undefined) miss(missed);
+    else if (!dead.has(part)) uses.push(use);
+    return !dead.delete(part);
+  } catch (error) {
+    if (!dead.delete(part)) {
+      miss(error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error));
+      const use = using.get(part);
+      if (use !== undefined) uses.push({ ...use, to: Math.min(nowUs(), use.until) });
+      await part.stop();
+    }
+    return false;
+  } finally {
+    using.delete(part);
+    asking--;
+  }
+}
+
+/** One process after the other: another takes the place of one that was killed. @param {Part} first @param {number} endMs */
+async function lane(first, endMs) {
+  let part = first;
   while (performance.now() < endMs) {
-    try {
-      const use = await part.ask('use', question);
-      if (use !== null) uses.push(use);
-      using.delete(part);
-      await sleep(Math.random() * termMs);
-    } catch (error) {
-      if (!dead.delete(part)) {
-        // Two cores do not serve so many at once: whoever could not connect in time takes no part, and another does.
-        lastFailure = error instanceof Error ? error.message : String(error);
-        failures++;
-        const use = using.get(part);
-        if (use !== undefined) uses.push({ ...use, to: nowUs() });
-        using.delete(part);
-        await part.stop();
-      }
-      part = await begin();
+    if (await useOne(part)) await sleep(Math.random() * termMs);
+    else {
+      connected--;
+      part = await beginAtLast();
     }
   }
   await part.stop();
 }
 
-/** @type {Set<Part>} */
-const dead = new Set();
-
-/** Somebody that uses an id now. What it did before this instant it did; after it, nothing. */
+/** Kills a process that uses an id. It used it until this instant, or until the end of its lease, and not after. */
 function killOne() {
   const [part, use] = [...using][Math.floor(Math.random() * using.size)] ?? [];
   if (part === undefined || use === undefined) return;
   using.delete(part);
-  uses.push({ ...use, to: nowUs() });
+  uses.push({ ...use, to: Math.min(nowUs(), use.until) });
   dead.add(part);
   killed++;
   void part.kill();
 }
 
-let ready = 0;
-const lanes = Array.from({ length: processes }, async () => await lane());
-while (ready < processes) await sleep(50);
-const startedMs = performance.now();
-endMs = startedMs + seconds * 1000;
+const parts = await Promise.all(Array.from({ length: processes }, beginAtLast));
+const connectedAfterS = secondsSince(beganMs);
+const endMs = performance.now() + seconds * 1000;
 const killer = setInterval(killOne, (seconds * 1000) / kills);
-await Promise.all(lanes);
+const sampler = setInterval(() => waited.push(asking - using.size), 250);
+const lanes = parts.map(async (part) => await lane(part, endMs));
+while (performance.now() < endMs) await sleep(50);
 clearInterval(killer);
+clearInterval(sampler);
+await Promise.all(lanes);
 await cell.stop();
+clearInterval(progress);
+clearTimeout(deadline);
 
 /** @type {string[]} */
 const violations = [];
@@ -134,8 +194,10 @@ const result = {
   soonestMs: soonestUs / 1000,
   quarantineMs,
   kills: killed,
-  failures,
-  lastFailure,
+  waiting: { median: median(waited), most: Math.max(...waited) },
+  misses: Object.fromEntries(misses),
+  connectedAfterS,
+  tookS: secondsSince(beganMs),
   violations,
   loadAfter: load(),
 };
@@ -143,9 +205,12 @@ if (values.json) console.log(JSON.stringify(result));
 else {
   console.log(`${processes} processes on ${slots} worker ids, quarantine ${quarantineMs} ms: ${violations.length} violations`);
   console.log(
-    `${uses.length} uses of ${last.size} ids, ${again} of an id that was used before, the soonest after ${Math.round(result.soonestMs)} ms; ${killed} processes killed; load ${result.loadAfter}`,
+    `${uses.length} uses of ${last.size} ids, ${again} of an id that was used before, the soonest after ${Math.round(result.soonestMs)} ms; ${killed} processes killed`,
   );
-  if (failures > 0) console.log(`${failures} processes gave up, the last because: ${lastFailure.split('\n')[0]}`);
+  console.log(
+    `All were connected after ${connectedAfterS} s, then ${result.waiting.median} waited at a time, ${result.waiting.most} at most; ${result.tookS} s in all; load ${result.loadAfter}`,
+  );
+  for (const [why, count] of misses) console.log(`${count} times no id: ${why}`);
   for (const line of violations.slice(0, 20)) console.log(`  ${line}`);
 }
 process.exitCode = violations.length === 0 && again > 0 ? 0 : 1;

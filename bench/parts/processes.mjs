@@ -10,12 +10,14 @@ import { fileURLToPath } from 'node:url';
 
 /** One started process; questions are answered in the order they were put. */
 export class Part {
+  #script;
   /** @type {import('node:child_process').ChildProcess} */
   #child;
   /** @type {{ resolve: (answer: any) => void, reject: (error: Error) => void }[]} */
   #asked = [];
   /** @type {Promise<void>} */
   #ended;
+  #hasEnded = false;
 
   /**
    * @param {string} script its name in this folder
@@ -27,6 +29,7 @@ export class Part {
       profileDir === undefined
         ? []
         : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`, `--cpu-prof-name=${script}-${args.join('-')}.cpuprofile`];
+    this.#script = script;
     this.#child = fork(fileURLToPath(new URL(script, import.meta.url)), [...args], { execArgv: [...nodeArgs, ...execArgv] });
     this.#child.on('message', (/** @type {{ answer?: any, error?: string, notice?: string }} */ { answer, error, notice }) => {
       if (notice !== undefined) {
@@ -39,6 +42,7 @@ export class Part {
     });
     this.#ended = new Promise((resolve) => {
       this.#child.once('exit', () => {
+        this.#hasEnded = true;
         for (const { reject } of this.#asked.splice(0)) reject(new Error(`${script} ended`));
         resolve();
       });
@@ -52,8 +56,13 @@ export class Part {
    */
   ask(question, details = {}) {
     return new Promise((resolve, reject) => {
+      if (this.#hasEnded) {
+        reject(new Error(`${this.#script} ended`));
+        return;
+      }
       this.#asked.push({ resolve, reject });
-      this.#child.send({ question, details });
+      // A process that was just killed cannot be written to: its end, which is not known yet, rejects the question.
+      this.#child.send({ question, details }, () => {});
     });
   }
 
@@ -187,5 +196,27 @@ export class Stalls {
     const { longestMs } = this;
     this.#delay.reset();
     return longestMs;
+  }
+}
+
+/**
+ * By how much the wall clock went ahead of the monotonic one at most, at once: a machine that slept, was moved or was set. A holder stops when either clock says that its
+ * lease is over, so leases that are lost while the wall clock leaps by a term tell of the machine.
+ */
+export class WallLeaps {
+  static #LOOK_MS = 50;
+  #largestMs = 0;
+
+  constructor() {
+    let [wallMs, monoMs] = [Date.now(), performance.now()];
+    setInterval(() => {
+      const [wall, mono] = [Date.now(), performance.now()];
+      this.#largestMs = Math.max(this.#largestMs, wall - wallMs - (mono - monoMs));
+      [wallMs, monoMs] = [wall, mono];
+    }, WallLeaps.#LOOK_MS).unref();
+  }
+
+  get largestMs() {
+    return Math.round(this.#largestMs);
   }
 }

@@ -1,6 +1,6 @@
 /** Clients that hold leases, and take others, while the members of their cell change; each writes its history to a folder. */
 import { connect } from '../../dist/api/index.js';
-import { serve, Stalls } from './processes.mjs';
+import { serve, Stalls, WallLeaps } from './processes.mjs';
 
 /** @type {import('../../dist/api/index.js').Cell[]} */
 const cells = [];
@@ -9,6 +9,7 @@ let lost = [];
 /** What is to be taken again. @type {(() => Promise<void>)[]} */
 const missing = [];
 const stalls = new Stalls();
+const leaps = new WallLeaps();
 /** What was held until the end. */
 let isOver = false;
 let turns = 0;
@@ -66,6 +67,6 @@ serve({
   async end() {
     isOver = true;
     await Promise.all(cells.map((cell) => cell.close({ timeout: '2s' })));
-    return { lost, turns, failures, stallMs: stalls.take() };
+    return { lost, turns, failures, stallMs: stalls.take(), leapMs: leaps.largestMs };
   },
 });
