@@ -13,7 +13,7 @@ import {
   claimProclaims,
   claimLeaseWatches,
 } from './conformance/elections.ts';
-import { type LeaseTestClaim, LeaseTestKit, PATIENCE_MS, ROUNDS_MAX, type LeasePlace } from './conformance/place.ts';
+import { BEYOND_A_TERM, type LeaseTestClaim, LeaseTestKit, PATIENCE_MS, ROUNDS_MAX, type LeasePlace } from './conformance/place.ts';
 import { claimTries } from './conformance/tries.ts';
 
 export type { LeasePlace } from './conformance/place.ts';
@@ -157,10 +157,10 @@ function claimHolding(claim: LeaseTestClaim): void {
 function claimRenewal(claim: LeaseTestClaim): void {
   claim('a lease is renewed by itself for as long as it is held, with the same token', async (kit) => {
     const [one, two] = await kit.clients();
-    const termMs = Math.floor(kit.place.maxTermMs / 3);
+    const termMs = kit.place.maxTermMs;
     const lease = await kit.outcome(one.acquire(kit.name, { term: termMs }));
     const { signal } = lease;
-    await kit.place.pass(2.5 * termMs);
+    await kit.place.pass(BEYOND_A_TERM * termMs);
     assert.ok(lease.valid);
     assert.equal(signal.aborted, false);
     const refused = await kit.outcome(two.tryAcquire(kit.name));
@@ -388,7 +388,7 @@ function claimLoss(claim: LeaseTestClaim, renew: boolean): void {
     await kit.cutOff(client);
     await kit.place.pass(kit.place.maxTermMs / 4);
     await kit.mend(client);
-    await kit.place.pass(kit.place.maxTermMs * 1.2);
+    await kit.place.pass(BEYOND_A_TERM * kit.place.maxTermMs);
     assert.ok(lease.valid);
   });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Leader, LeaderChange } from '../elections/leader-changes.ts';
 import type { LeaseClient } from '../leases/client.ts';
-import { type LeaseTestClaim, type LeaseTestKit, ROUNDS_MAX } from './place.ts';
+import { BEYOND_A_TERM, type LeaseTestClaim, type LeaseTestKit, ROUNDS_MAX } from './place.ts';
 import type { Listing } from '../leases/questions.ts';
 import type { Change } from '../watches/feed.ts';
 
@@ -89,10 +89,10 @@ export function claimProclaims(claim: LeaseTestClaim): void {
 
   claim('what is proclaimed outlasts renewals', async (kit) => {
     const [one, two] = await kit.clients();
-    const termMs = Math.floor(kit.place.maxTermMs / 3);
+    const termMs = kit.place.maxTermMs;
     const leadership = await kit.outcome(one.elect(kit.name, { term: termMs }).campaign({ value: 'before' }));
     await kit.outcome(leadership.proclaim('after'));
-    await kit.place.pass(2 * termMs);
+    await kit.place.pass(BEYOND_A_TERM * termMs);
     assert.equal((await leaderOf(kit, two))?.text, 'after');
     assert.ok(leadership.valid && leadership.remainingMs() <= termMs);
   });

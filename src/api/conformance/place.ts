@@ -7,6 +7,9 @@ import type { LeaseClient } from '../leases/client.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { HolderAnswer } from '../leases/questions.ts';
 
+/** So many terms after its grant a lease that was not renewed has ended. Terms are the longest there are: machines that run tests stand still for a second. */
+export const BEYOND_A_TERM = 1.2;
+
 export interface LeasePlace {
   /** The longest term there is. */
   readonly maxTermMs: number;
