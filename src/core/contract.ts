@@ -111,7 +111,7 @@ export interface Core<Message, Command, Event> {
    * Plain data (numbers may be Infinity), independent of table layout and of the core's later changes.
    */
   snapshot(): Snapshot;
-  /** Takes over a state that `snapshot` of a core built with the same arguments returned. What it was planned to be woken for in vain is forgotten. */
+  /** Takes over a state that `snapshot` of a core built with the same arguments returned. Stale wake-ups are forgotten. */
   restore(snapshot: Snapshot): void;
 }
 

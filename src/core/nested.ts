@@ -4,7 +4,7 @@
  * numbers of the same lane, its events go to the outer core, after the inner step is over. Nothing is allocated for a message.
  *
  * The outer core takes lane 0 for itself and gives each inner core another below `lanes`. It asks each inner core to `admit`, `receive`, `wake` and
- * `complete` what is in its lane, takes the earliest of all `wakeAt` for its own, and puts the inner snapshots into its own.
+ * `complete` messages and answers of its lane, takes the earliest of all `wakeAt` for its own, and puts the inner snapshots into its own.
  */
 import { invariant, type MonoUs, type NodeId, type WallUs } from '../kernel/index.ts';
 import type { Completion, Core, Sender, Snapshot, Step, UnitId, Version } from './contract.ts';

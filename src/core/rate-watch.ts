@@ -19,7 +19,7 @@ export type PeerPace = 'unknown' | 'alike' | 'faster' | 'slower';
 
 /**
  * How the own clock runs. `fine`: most members' clocks agree with it. `slow`: as many run faster, for certain, and
- * what is held here may be over by their clocks. `fast`: the reverse, and votes given here may end too early.
+ * leases held here may be over by their clocks. `fast`: the reverse, and votes given here may end too early.
  */
 export type OwnPace = 'fine' | 'fast' | 'slow';
 
@@ -57,7 +57,7 @@ class Comparison {
       this.pace = 'unknown';
     }
     readings.push(reading);
-    // The latest that is a whole window old. What is older is not needed any more.
+    // The latest reading that is a whole window old. Older readings are not needed any more.
     let base = -1;
     while (base + 1 < readings.length && this.#isWindow(readings[base + 1] as ClockReading, reading)) base++;
     if (base > 0) readings.splice(0, base);

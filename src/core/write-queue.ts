@@ -1,5 +1,5 @@
 /**
- * Answers that wait for writes. A core keeps its state in numbered places of one unit. An answer that depends on what is in some of
+ * Answers that wait for writes. A core keeps its state in numbered places of one unit. An answer that depends on the contents of some of
  * these places leaves in the step that learns that their writes are done. For each place one write at a time is under way, because writes
  * may take effect in any order; changes made meanwhile are written next, together. What the places hold is for the core to say. A
  * core whose write fails leaves the queue alone from then on: the content of the unit is unknown, so none of the answers may leave.
@@ -36,7 +36,7 @@ interface Waiting<Answer> {
 export class WriteQueue<Answer extends { readonly [key: string]: Snapshot }, S extends WriteStep> {
   readonly #unit: UnitId;
   readonly #places: Places<Answer, S>;
-  /** False in a mutant: then an answer waits for the write under way, though the next one has what it says. */
+  /** False in a mutant: then an answer waits for the write under way, though the next write has its content. */
   readonly #afterItsWrite: boolean;
   readonly #writings = new Map<number, Writing>();
   readonly #waiting = new Map<number, Waiting<Answer>>();

@@ -57,7 +57,7 @@ export class BroadcastClientCore implements Core<BroadcastMessage, BroadcastComm
   #heldBytes = 0;
   #looks = 0;
   #hasHeard = false;
-  /** What it has heard of a lower epoch, if it has lately; and so many times in a row it turned to another member for that. */
+  /** The `end` of a lower epoch, if one came since the last tick; and how many silent ticks in a row had one. */
   #lower: End | null = null;
   #lowerTicks = 0;
   #firstThen = 0;

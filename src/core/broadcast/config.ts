@@ -15,11 +15,11 @@ export const MESSAGE_BYTES_MAX: number = 512 * 1024;
 /** No batch is larger than this, whatever the limits say: a batch, and a page of the log with at least one batch, fit into a frame. */
 export const BATCH_BYTES_MAX: number = 768 * 1024;
 
-/** Bounds of what a core keeps. Members of one group have the same `retain…`, since it decides what is known as delivered already. */
+/** Bounds of a core's memory. Members of one group have the same `retain…`, since it decides which messages are known as delivered already. */
 export interface BroadcastLimits {
   /** A batch takes more messages until it has so many bytes. */
   readonly batchBytes: number;
-  /** While a batch of its own is under way, a leader begins another only for so many bytes: what comes meanwhile travels together. */
+  /** While a batch of its own is under way, a leader begins another only for so many bytes: messages that come meanwhile travel together. */
   readonly pipelinedBytes: number;
   /** So many bytes of this process's own messages may wait for their positions. Beyond that, publishing is refused until there is room. */
   readonly ownBytes: number;
@@ -28,7 +28,7 @@ export interface BroadcastLimits {
   /** The log is kept up to so many bytes, and so many instances of consensus. */
   readonly retainBytes: number;
   readonly retainInstances: number;
-  /** Clients whose requests a member remembers; the one heard longest ago is forgotten first. */
+  /** Clients whose requests a member remembers; the client heard longest ago is forgotten first. */
   readonly clients: number;
 }
 

@@ -8,7 +8,7 @@
  */
 import type { Incarnation } from '../../kernel/index.ts';
 
-/** What is published. Bytes are copied by the command. */
+/** A message to publish. The command copies its bytes. */
 export interface Publication {
   /** Of the log's names, in UTF-8; at most 255 bytes, and it may be empty. */
   readonly name: Uint8Array;

@@ -71,7 +71,7 @@ export class Copying {
     const first = pieces[0];
     if (after !== log.instance || !first) return false;
     this.#after = -1;
-    // What is between is gone.
+    // The instances between are gone.
     if (first.instance > after + 1) this.#ground.forget(first.instance - 1, first.position - 1);
     for (const { instance, position, groups } of pieces) {
       if (instance !== log.instance + 1 || position !== log.position + 1) break;

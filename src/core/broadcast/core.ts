@@ -316,7 +316,7 @@ export class BroadcastCore implements Core<BroadcastMessage, BroadcastCommand, B
     };
   }
 
-  /** Others are in a higher epoch: this member has no memory of it. What it has of the log may be of an epoch that was given up. */
+  /** Others are in a higher epoch: this member has no memory of it. Its log may be of an epoch that was given up. */
   #join(epoch: number, step: BroadcastStep): void {
     this.#forgetLog(0, 0);
     this.#publishing.giveUp(step);
@@ -423,7 +423,7 @@ export class BroadcastCore implements Core<BroadcastMessage, BroadcastCommand, B
     this.#ledger?.reset(instance);
   }
 
-  // ── What is said again ─────────────────────────────────────────────────────────────────────────────
+  // ── Retransmission ────────────────────────────────────────────────────────────────────────────────
 
   #retry(step: BroadcastStep): void {
     this.#retryAt = monoAfter(step.monoUs, this.#config.retryUs);

@@ -1,5 +1,5 @@
 /**
- * Which places of the disk hold what the log has dropped: they are emptied, so that the disk holds no more than the log does, but for what is under way. What a piece says of itself decides when: a stored piece says up
+ * Which places of the disk hold pieces that the log has dropped: they are emptied, so that the disk holds no more than the log does, but for writes under way. The stored pieces decide when: each says up
  * to which instance all were stored when it was written. A member that comes back finds its log around that instance, so nothing is emptied that a log which ends there still has. Pieces of earlier lineages are emptied
  * once one of the newest is stored.
  */

@@ -46,7 +46,7 @@ export function groupBytes(header: Omit<GroupHeader, 'count'>, from: Uint8Array,
   return bytes;
 }
 
-/** Goes through groups, then through the messages of each. It allocates nothing, and stops at what is no group. */
+/** Goes through groups, then through the messages of each. It allocates nothing, and stops at bytes that are no group. */
 export class GroupCursor implements GroupHeader {
   origin: Incarnation = 0 as Incarnation;
   since = 0;

@@ -19,7 +19,7 @@ export interface EpochRecord {
   readonly lineage: number;
 }
 
-/** What is stored now. */
+/** A piece, or the epoch, is stored now. */
 export type LogAnswer =
   | { readonly kind: 'piece'; readonly instance: number; readonly lineage: number; readonly upTo: number }
   | { readonly kind: 'epoch'; readonly epoch: number };

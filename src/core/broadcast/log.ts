@@ -102,7 +102,7 @@ export class MessageLog {
 
   /**
    * The next instance is decided. Of its batch those messages are delivered that follow the last one of their process: none twice, none before an earlier one. Of a process that the log does not
-   * know, those are that the process sent when it had nothing under way, if the log has dropped nothing since. Such messages may also leave a gap: what is missing was lost with an epoch, or given up.
+   * know, those are that the process sent when it had nothing under way, if the log has dropped nothing since. Such messages may also leave a gap: the missing messages were lost with an epoch, or given up.
    */
   append(batch: Uint8Array, placed: (placement: Placement) => void): LogPiece {
     const instance = this.instance + 1;

@@ -34,12 +34,12 @@ export class Publishing {
   readonly #pool: Pool;
   /** Instances above the log that this member has proposed a batch in. */
   readonly #proposed = new Set<number>();
-  /** The nodes of clients that publish through this member; the one heard longest ago first. */
+  /** The nodes of clients that publish through this member; the client heard longest ago first. */
   readonly #clients = new Map<Incarnation, NodeId>();
   #leader = -1;
   /** The first message without a position, when it was last looked whether anything moves. */
   #firstThen = 0;
-  /** Nothing has moved: this member proposes what it has, whichever member leads. */
+  /** Nothing has moved: this member proposes its messages itself, whichever member leads. */
   #isStalled = false;
   readonly #cursor = new GroupCursor();
 
@@ -60,7 +60,7 @@ export class Publishing {
     return this.#own.size;
   }
 
-  // ── What is published ──────────────────────────────────────────────────────────────────────────────
+  // ── Publishing ─────────────────────────────────────────────────────────────────────────────────────
 
   publish(messages: readonly Publication[], step: BroadcastStep): void {
     for (const group of this.#own.publish(messages, this.#ground.log.position)) this.#forward(group, step);
@@ -114,7 +114,7 @@ export class Publishing {
     this.#ground.send(node, { kind: 'published', origin, first, count, position, epoch: this.#ground.epoch() }, step);
   }
 
-  // ── What is delivered ──────────────────────────────────────────────────────────────────────────────
+  // ── Delivery ───────────────────────────────────────────────────────────────────────────────────────
 
   /** Messages have positions, or had some. */
   placed(placement: Placement, step: BroadcastStep): void {
@@ -149,7 +149,7 @@ export class Publishing {
     this.#pool.dropOthers(this.#ground.life);
   }
 
-  /** The log of this member was given up with its epoch: what it had of this process may be lost, and what follows would wait for it for ever. */
+  /** The log of this member was given up with its epoch: messages of this process may be lost with it, and later ones would wait for them for ever. */
   giveUp(step: BroadcastStep): void {
     const own = this.#own;
     this.#pool.drop(this.#ground.life);
@@ -167,7 +167,7 @@ export class Publishing {
 
   // ── Proposals ──────────────────────────────────────────────────────────────────────────────────────
 
-  /** Sends what it has to the leader if that is another than before, and proposes if it leads. True if it has proposed something. */
+  /** Sends its own messages to a new leader, and proposes if it leads itself. True if it has proposed something. */
   advance(step: BroadcastStep): boolean {
     const deciding = this.#ground.deciding();
     if (!deciding) return false;

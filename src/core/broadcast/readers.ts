@@ -12,13 +12,13 @@ interface Waiting {
   readonly reader: number;
   /** As it was asked. */
   readonly after: number;
-  /** What is left to look at. */
+  /** Of the part of the log not yet looked at. */
   question: LogQuestion;
 }
 
 /** How a reader is answered. */
 export interface ReaderOutlet<S> {
-  /** `after` is what it had asked for. */
+  /** `after` is the reader's own: as it asked. */
   page(node: number, reader: number, after: number, page: LogPage, step: S): void;
   gone(node: number, reader: number, after: number, first: number, step: S): void;
 }

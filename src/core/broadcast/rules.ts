@@ -1,7 +1,7 @@
 /** The rules of atomic broadcast by name (docs/research/divergence/fast-ct.md). All of them are in force; the simulator switches off one at a time, as a mutant. */
 
 export interface BroadcastRules {
-  /** Only what is decided is delivered. */
+  /** Only decided batches are delivered. */
   readonly deliversDecided: boolean;
   /** A message is delivered once, and after the earlier messages of its process. */
   readonly deliversOnce: boolean;

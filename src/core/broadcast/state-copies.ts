@@ -28,7 +28,7 @@ export interface StateCopiesGround<S> {
 interface Fetching {
   readonly name: Uint8Array;
   readonly after: number;
-  /** Of the one being copied; 0 while it is not known which. */
+  /** Of the state being copied; 0 while it is not known which. */
   position: number;
   from: number;
   bytes: Uint8Array;

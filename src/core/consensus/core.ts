@@ -1,6 +1,6 @@
 /**
- * Consensus, instance after instance: [CT96], or FastCT where an outer core sees to the leases. The core knows which instances are open, tells each message to the one it is for,
- * and has what all of them share: the failure detector, the leader, the decisions, the disk. What is done in a round is in `rounds.ts`.
+ * Consensus, instance after instance: [CT96], or FastCT where an outer core sees to the leases. The core knows which instances are open, hands each message to its instance,
+ * and has what all of them share: the failure detector, the leader, the decisions, the disk. The rounds are in `rounds.ts`.
  */
 import { NEVER, quorumOf, TenureError, type Incarnation, type MonoUs, type NodeId } from '../../kernel/index.ts';
 import type { Boot, Completion, Core, Sender, Snapshot, Step } from '../contract.ts';
@@ -138,7 +138,7 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
     return this.#standing !== 'silent' && this.#standing !== 'failed';
   }
 
-  /** It knows what it has voted in. */
+  /** It knows the instances it has voted in. */
   get #isTakingPart(): boolean {
     return this.#standing === 'voting' || this.#standing === 'abstaining';
   }
@@ -263,7 +263,7 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
 
   // ── Instances ──────────────────────────────────────────────────────────────────────────────────────
 
-  /** Beyond the window and so many more. What is open goes on wherever it is: an earlier life of a recovered member knew more decisions. */
+  /** Beyond the window and so many more. Open instances go on wherever they are: an earlier life of a recovered member knew more decisions. */
   #isBeyond(number: number, reach: number): boolean {
     return number > this.openUpTo + reach && !this.#instances.get(number);
   }
@@ -424,14 +424,14 @@ export class ConsensusCore implements Core<ConsensusMessage, ConsensusCommand, C
     else this.#remember(step);
   }
 
-  /** From here on it answers for what it may have voted in: it knows the bound. */
+  /** From here on it answers for instances it may have voted in: it knows the bound. */
   #remember(step: ConsensusStep): void {
     this.#stand('abstaining', step);
     this.#openWindow(step);
     this.#catchingUp.beginEmpty(this.#bound, step);
   }
 
-  // ── What is said again ─────────────────────────────────────────────────────────────────────────────
+  // ── Retransmission ────────────────────────────────────────────────────────────────────────────────
 
   #retry(step: ConsensusStep): void {
     this.#catchingUp.plan(step.monoUs);

@@ -4,7 +4,7 @@ import type { ConsensusMessage } from './messages.ts';
 /** Far above all that ever comes to be, and far below where counting ends. */
 const NUMBER_MAX = 2 ** 52;
 
-/** Rounds and accusations are counted on from what is heard. Where integers end, adding one changes nothing, and looking for the next round would never end. */
+/** Rounds and accusations are counted on from numbers heard. Where integers end, adding one changes nothing, and looking for the next round would never end. */
 export function isCountable(message: ConsensusMessage): boolean {
   switch (message.kind) {
     case 'heartbeat':

@@ -31,7 +31,7 @@ export class Instance {
   readonly estimates: Map<number, Estimate> = new Map();
   readonly acks: VoterSet = new VoterSet();
   readonly nacks: VoterSet = new VoterSet();
-  /** What it has proposed in this round; null if nothing yet. */
+  /** Its proposal in this round; null if none yet. */
   proposal: Uint8Array | null = null;
 
   constructor(number: number, round: number, ts: number, value: Uint8Array | null) {

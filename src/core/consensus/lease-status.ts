@@ -1,6 +1,6 @@
 /**
  * The lease-status cache of FastCT: which instances this life of a member leads FAST rounds in, and in which it cannot. It asks for leases of λ instances at a time, one lease after another. It is
- * in memory only: the next life asks anew, and is refused what this one was granted. A refusal counts for what is taken, and for the instances that wait for an answer; the rest may be asked for again.
+ * in memory only: the next life asks anew, and is refused the instances that this one was granted. A refusal counts for instances that are taken or wait for an answer; the rest may be asked for again.
  */
 import { invariant } from '../../kernel/index.ts';
 import type { Snapshot } from '../contract.ts';
@@ -29,7 +29,7 @@ export class LeaseStatus<S> {
   readonly #size: IntervalSize;
   #granted: Range[] = [];
   #refused: Range[] = [];
-  /** What is asked for now. */
+  /** The instances asked for now. */
   #asked: Range | null = null;
   /** Instances that wait for an answer. */
   #waiting: number[] = [];
@@ -66,7 +66,7 @@ export class LeaseStatus<S> {
     this.#askAhead(step);
   }
 
-  /** `overlap` is what of it was taken; null if that is not why. What waits for this lease is not led FAST. */
+  /** `overlap` are the instances that were taken; null if that is not why. Instances that wait for this lease are not led FAST. */
   refused(overlap: Range | null, step: S): void {
     const asked = this.#asked;
     invariant(asked !== null, 'a lease is refused that nobody has asked for');
@@ -108,7 +108,7 @@ export class LeaseStatus<S> {
     this.#claim(Math.min(first, ...this.#waiting), step);
   }
 
-  /** Before the last lease ends, where instances follow one another: the one after it. */
+  /** Asks for the next lease before the last one ends, where instances follow one another. */
   #askAhead(step: S): void {
     const { asksAhead } = this.#options;
     if (!asksAhead || this.#asked !== null || this.#statusOf(this.#highest) !== true) return;
@@ -121,7 +121,7 @@ export class LeaseStatus<S> {
   #claim(from: number, step: S): void {
     const { lambda, isLiteral } = this.#options;
     let last = Math.min(from + this.lambda - 1 + (isLiteral ? 1 : 0), this.#highest + 2 * lambdaMax(lambda) - 1);
-    // What is known already is not asked for: an own lease would refuse its neighbour.
+    // Instances with a known status are not asked for: an own lease would refuse its neighbour.
     for (const [known] of [...this.#granted, ...this.#refused]) if (known > from && known <= last) last = known - 1;
     if (last < from) return;
     this.#asked = [from, last];

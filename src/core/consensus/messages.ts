@@ -35,7 +35,7 @@ export type ConsensusMessage =
 export type InstanceMessage = Exclude<Extract<ConsensusMessage, { readonly instance: number }>, { readonly kind: 'decide' | 'gone' }>;
 
 export type ConsensusCommand =
-  /** `instance` is above what is decided, and at most two windows above it. The value is the core's from here on: the caller does not change its bytes. */
+  /** `instance` is above the decided ones, by at most two windows. The value is the core's from here on: the caller does not change its bytes. */
   | { readonly kind: 'propose'; readonly instance: number; readonly value: Uint8Array }
   /** Instances up to this one are decided: the caller knows how, and has them in its log. */
   | { readonly kind: 'skip'; readonly upTo: number }

@@ -1,7 +1,7 @@
 /**
  * Reliable broadcast: of the members that stay up, all deliver a message or none does. A member that gets a message for the first time relays it to all others before it delivers
  * it, so a sender that crashes half-way leaves no member out. Messages are known by numbers; messages at or below the floor were delivered long ago. Channels that lose messages
- * need repetition besides, which is for the user of this module: `ConsensusCore` asks for what it lacks.
+ * need repetition besides, which is for the user of this module: `ConsensusCore` asks for decisions it lacks.
  */
 import type { Snapshot } from '../contract.ts';
 

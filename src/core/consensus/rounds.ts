@@ -8,7 +8,7 @@ import type { Instance } from './instance.ts';
 import type { ConsensusMessage, InstanceMessage } from './messages.ts';
 import type { ConsensusRules } from './rules.ts';
 
-/** What is said once a record is stored: `estimate` ends phase 1, `ack` is the vote of phase 3. */
+/** The message to send once a record is stored: `estimate` ends phase 1, `ack` is the vote of phase 3. */
 export type StoredAnswer = { readonly kind: 'estimate' | 'ack'; readonly instance: number; readonly round: number };
 
 export interface RoundsGround<S> {
@@ -17,9 +17,9 @@ export interface RoundsGround<S> {
   /** This process is not the first of its member. */
   readonly isRestarted: boolean;
   readonly rules: ConsensusRules;
-  /** What is for this member itself comes back in the same step. */
+  /** A message to this member itself comes back in the same step. */
   send(to: number, message: ConsensusMessage, step: S): void;
-  /** Stores what the instance is now, then calls `stored` with the answer. With a disk, the estimate is the record's from then on. */
+  /** Stores the instance's state, then calls `stored` with the answer. With a disk, the estimate is the record's from then on. */
   store(instance: Instance, answer: StoredAnswer, step: S): void;
   suspects(member: number): boolean;
   decide(instance: Instance, value: Uint8Array, step: S): void;
@@ -288,7 +288,7 @@ export class Rounds<S> {
     if (instance.nacks.size > 0 && instance.answers >= this.#quorum) this.enter(instance, instance.round + 1, step);
   }
 
-  // ── Higher rounds, and what is said again ──────────────────────────────────────────────────────────
+  // ── Higher rounds, and retransmission ──────────────────────────────────────────────────────────────
 
   /** Another member is in this round. A member that hears of a higher round follows. */
   #round(instance: Instance, from: number, round: number, step: S): void {

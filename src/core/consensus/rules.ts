@@ -7,7 +7,7 @@ export interface ConsensusRules {
   readonly tsBelowRounds: boolean;
   /** An estimate that was adopted carries the round of its proposal. */
   readonly keepsTimestamp: boolean;
-  /** A coordinator proposes only what it chose among the estimates of a majority. */
+  /** A coordinator proposes only a value it chose among the estimates of a majority. */
   readonly estimatesOfQuorum: boolean;
   /** A member that acknowledges a proposal has adopted it. */
   readonly ackAdopts: boolean;
@@ -15,7 +15,7 @@ export interface ConsensusRules {
   readonly storesBeforeAck: boolean;
   /** The round is stored before its ESTIMATE, which is a promise, and before its NEWESTIMATE. */
   readonly storesBeforeEstimate: boolean;
-  /** A recovered member enters a round above the one it had stored. */
+  /** A recovered member enters a round above its stored one. */
   readonly recoversAbove: boolean;
   /** A member that is in another round than it is asked about says so: NACK, ROUND. */
   readonly answersRefusals: boolean;
@@ -27,7 +27,7 @@ export interface ConsensusRules {
   readonly neverFastAgain: boolean;
   /** FAST: a member that will not lead the FAST round for which it is asked says so. */
   readonly aborts: boolean;
-  /** A member without its memory takes no part in what it may have voted in. */
+  /** A member without its memory takes no part in instances it may have voted in. */
   readonly abstains: boolean;
   /** A vote stays on the disk until the outer log has the decision there. */
   readonly votesStayUntilLogged: boolean;

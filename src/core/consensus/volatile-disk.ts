@@ -6,7 +6,7 @@ export class VolatileDisk<Message, Event> implements Step<Message, Event> {
   #step: Step<Message, Event> | null = null;
   readonly #answers: Completion[] = [];
 
-  /** From here on it stands in front of this step, unless it is itself what it was given. */
+  /** From here on this disk stands in front of `step`, unless that is this disk itself. */
   before(step: Step<Message, Event>): Step<Message, Event> {
     if (step !== this) this.#step = step;
     return this;

@@ -1,11 +1,11 @@
 /**
  * The acceptor of interval leases: it keeps permissions, on its own disk before it says so, and answers LEASE and WITHDRAW. It is a part that a core
- * contains: it is handed requests and completions, and hands answers out as soon as what they say is stored. Whether it may answer at all, and
+ * contains: it is handed requests and completions, and hands answers out as soon as the records behind them are stored. Whether it may answer at all, and
  * which generations of disks are known, is its owner's business.
  *
- * An open claim is an entry of its own, so that its retransmission is known and its withdrawal removes it alone. It is folded into what is taken when its claimant
+ * An open claim is an entry of its own, so that its retransmission is known and its withdrawal removes it alone. It is folded into the taken integers when its claimant
  * says that it is decided (`closed`), or when there are too many: then those of the process that was silent for longest. Should that process still be there, its
- * claim is refused by what it left itself, and is a gap.
+ * claim is refused because of its own folded integers, and is a gap.
  */
 import type { Incarnation, NodeId } from '../../kernel/index.ts';
 import type { Completion, Snapshot } from '../contract.ts';
@@ -36,7 +36,7 @@ interface OpenClaim {
   readonly place: number;
 }
 
-/** What is remembered of one process. */
+/** An acceptor's memory of one process. */
 interface ClaimantMemory {
   /** Its incarnation. */
   readonly key: number;
@@ -48,7 +48,7 @@ interface ClaimantMemory {
   readonly open: Map<number, OpenClaim>;
 }
 
-/** Of one process, above what it says is closed. More of them are a process that closes nothing. */
+/** Of one process, above its closed claims. A process with more of them closes nothing. */
 const WITHDRAWN_MAX = 512;
 /** Every process may have this part of the open claims, however many others have left some behind: those are folded. */
 const SHARES_MAX = 256;
@@ -314,7 +314,7 @@ export class IntervalAcceptor<S extends LedgerStep> implements PermissionView<S>
 
   // ── Copies ─────────────────────────────────────────────────────────────────────────────────────────
 
-  /** What is kept from the cursor on, at most so many pieces, and where the rest begins. */
+  /** The permissions from the cursor on, at most so many pieces, and where the rest begins. */
   page({ space: first, from }: CopyCursor, piecesMax: number): { readonly pieces: CopiedPiece[]; readonly next: CopyCursor | null } {
     const pieces: CopiedPiece[] = [];
     for (const name of [...this.#spaces.keys()].sort()) {
@@ -355,7 +355,7 @@ export class IntervalAcceptor<S extends LedgerStep> implements PermissionView<S>
 
   // ── Reading back ───────────────────────────────────────────────────────────────────────────────────
 
-  /** Larger intervals first: what they have is not kept twice. */
+  /** Larger intervals first: integers in them are not kept twice. */
   foundAll(records: readonly (readonly [place: number, record: PlaceRecord])[], step: S): void {
     const taken = records.flatMap(([place, record]) => (record.kind === 'taken' ? [{ place, ...record }] : []));
     taken.sort((a, b) => a.from - b.from || b.to - a.to || a.place - b.place);

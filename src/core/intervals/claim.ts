@@ -1,4 +1,4 @@
-/** One claim of a process, the request that is under way for it, and what is still to be withdrawn. Plain state: the claimant moves it. */
+/** One claim of a process, the request under way for it, and requests still to be withdrawn. Plain state: the claimant moves it. */
 import type { MonoUs, VoterSet } from '../../kernel/index.ts';
 import type { NackReason } from './messages.ts';
 

@@ -1,7 +1,7 @@
 /**
  * The claimant of interval leases: it asks all members with LEASE until a majority has acknowledged, or a majority has answered and one of them refused. Then the
  * request is given up for good, and only after that withdrawn (rule 17). It is a part that a core contains: it is handed answers and instants, and
- * hands out messages and what it has to tell.
+ * hands out messages and events.
  *
  * A block, wherever it is (`next`), is asked for behind the highest start that acceptors have named, a random number of blocks behind it that doubles with every
  * refusal, after a rest of a random part of as many round trips. A member that has no room for it anywhere, perhaps for a claim of everything that only it has heard of,
@@ -37,7 +37,7 @@ export interface ClaimantStep {
   choose(bound: number): number;
 }
 
-/** Where what it says goes. */
+/** Takes a claimant's requests and events. */
 export interface ClaimantOutlet<S> {
   ask(member: NodeId, request: LeaseRequest | WithdrawRequest, step: S): void;
   emit(event: ClaimEvent, step: S): void;
@@ -72,7 +72,7 @@ export class IntervalClaimant<S extends ClaimantStep> {
   /** By counter, rising. */
   readonly #attempts = new Map<number, LeaseAttempt>();
   readonly #withdrawals = new Map<number, Withdrawal>();
-  /** Only a mutant goes on counting votes for what it has given up. */
+  /** Only a mutant goes on counting votes for requests it has given up. */
   readonly #givenUp = new Map<number, LeaseAttempt>();
   /** Where to ask for the next block, by space. */
   readonly #hints = new Map<string, number>();
@@ -386,7 +386,7 @@ export class IntervalClaimant<S extends ClaimantStep> {
     this.#ended(withdrawal, true, step);
   }
 
-  /** Some member was not reached for long: what it keeps of the claim stays there. */
+  /** Some member was not reached for long: the claim's permission stays there. */
   #abandonOldest(step: S): void {
     for (const oldest of this.#withdrawals.values()) {
       this.#ended(oldest, false, step);
@@ -411,7 +411,7 @@ export class IntervalClaimant<S extends ClaimantStep> {
     this.#outlet.emit({ kind: 'cleared', claim: claim.claim, everywhere: claim.everywhere && !this.#isLiteral }, step);
   }
 
-  /** Only a mutant withdraws what it was given. */
+  /** Only a mutant withdraws a granted claim. */
   #withdrawGranted(claim: IntervalClaim, step: S): void {
     const { claim: number, space, size, nextFree: from, granted: counter } = claim;
     if (counter === 0) return;

@@ -36,7 +36,7 @@ export const INTERVAL_PLACES_MIN = 16;
 export const PIECES_PER_PAGE = 256;
 /** Claims of one process that are under way at once. */
 export const CLAIMS_MAX = 4096;
-/** Withdrawals that one process goes on sending. Beyond that the oldest is given up: what it would have freed is a gap. */
+/** Withdrawals that one process goes on sending. Beyond that the oldest is given up: its integers are a gap. */
 export const WITHDRAWALS_MAX = 256;
 
 export type IntervalStep = Step<IntervalMessage, IntervalEvent>;

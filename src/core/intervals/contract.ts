@@ -12,7 +12,7 @@ export type IntervalCommand =
   | { readonly kind: 'call-off'; readonly claim: number }
   /** The one-shot act by which the disks of all members begin, all blank; for at most so long. Members, and clients that know their secret, can do it. */
   | { readonly kind: 'bootstrap'; readonly waitUs: number }
-  /** A member can be reached again: what it has not answered is sent to it now, not when it is due. */
+  /** A member can be reached again: requests it has not answered are sent now, not when due. */
   | { readonly kind: 'reached'; readonly member: number }
   /** Asks each member once how far its disk is: `standing` for each that answers. */
   | { readonly kind: 'look' }
@@ -75,7 +75,7 @@ export function checkBlockSize(size: number): void {
   throw new TenureError('TENURE_BAD_INTERVAL', `a block of ${size} cannot be claimed: it has from 1 to 2^53−1 integers`);
 }
 
-/** Throws TENURE_BAD_NAME for what is no name of a space. */
+/** Throws TENURE_BAD_NAME unless it is the name of a space. */
 export function checkSpace(space: string): void {
   encodeName(space);
 }

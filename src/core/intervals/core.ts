@@ -170,7 +170,7 @@ export class IntervalLeaseCore implements Core<IntervalMessage, IntervalCommand,
     }
   }
 
-  /** What an answer says is stored: it leaves with what is known of disks now. */
+  /** The records behind an answer are stored: it leaves with the disk generations known now. */
   #leave({ to, message }: WaitingAnswer, step: IntervalStep): void {
     const generations = this.#disk?.generations ?? [];
     switch (message.kind) {

@@ -179,7 +179,7 @@ export class DiskLife {
     else if (!source.isCopied) step.send(nodeId(member), { kind: 'copy', generation, ...(source.cursor ?? FIRST_PAGE) });
   }
 
-  /** A member whose disk is in use says what it knows. */
+  /** `known`: from a member whose disk is in use. */
   #heard(from: NodeId, known: Extract<DiskMessage, { kind: 'known' }>, step: IntervalStep): void {
     const { generations } = known;
     if (this.isReady) this.#notice.outnumbered(generations[this.#options.self] ?? 0, this.#rttUs, step);
@@ -255,7 +255,7 @@ export class DiskLife {
     this.wrote(step);
   }
 
-  /** What is known of others' disks is stored with the next head. */
+  /** Generations of others' disks are stored with the next head. */
   #learn(generations: readonly number[]): void {
     const { ledger } = this.#acceptor;
     const merged = this.generations.map((one, member) => (member === this.#options.self ? one : Math.max(one, generations[member] ?? 0)));
@@ -285,7 +285,7 @@ export class DiskLife {
     return disk > 0 && disks[this.#options.self] === disk;
   }
 
-  /** An outer core says that this blank disk may be used, once what it has handed over is written. */
+  /** An outer core says that this blank disk may be used, once the integers it has handed over are written. */
   permitUse(step: IntervalStep): void {
     this.#isToldToBegin = true;
     this.wrote(step);

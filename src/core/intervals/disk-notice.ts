@@ -45,7 +45,7 @@ export class DiskNotice {
     this.#send(rttUs, step);
   }
 
-  /** A member that knows of these disks has noted a number; this one knows of `known`. How many have noted the one at hand; 0 if it is another. */
+  /** A member that knows of these disks has noted a number; this one knows of `known`. How many have noted the number at hand; 0 if `generation` is another. */
   noted(from: number, generation: number, told: readonly number[], known: readonly number[]): number {
     if (this.#generation === 0 || generation !== this.#generation) return 0;
     for (let member = 0; member < this.#members; member++)
@@ -61,7 +61,7 @@ export class DiskNotice {
     return disk > 0 && disk >= (this.#newest[member] as number);
   }
 
-  /** A member knows of a disk with this number: above it, if the one at hand is not. */
+  /** A member knows of a disk with this number: if it is higher, this disk takes a number above it. */
   outnumbered(told: number, rttUs: number, step: IntervalStep): void {
     if (this.#generation > 0 && told > this.#generation) this.begin(told + 1, rttUs, step);
   }

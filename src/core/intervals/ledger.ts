@@ -1,6 +1,6 @@
 /**
  * Where an acceptor's records are on its own disk, and which answers wait for them. Place 0 is the head; every other place holds one open claim, one
- * interval that is taken, or what is remembered of a process. A place is used again only when nothing that a restart needs is in it alone: the place of a claim
+ * interval that is taken, or the memory of a process. A place is used again only when nothing that a restart needs is in it alone: the place of a claim
  * that was folded into a larger interval is free once that interval is written. Until then a restart finds both, and that is the same.
  */
 import { invariant, type NodeId } from '../../kernel/index.ts';
@@ -118,7 +118,7 @@ export class PermissionLedger<S extends LedgerStep> implements Places<WaitingAns
     if (this.#queue.dismiss(number) || !this.#replyAfterStore) this.#view.leave(answer, step);
   }
 
-  /** The answer depends on what is in this place, and that a restart looks there. */
+  /** The answer depends on the record in this place, and that a restart looks there. */
   awaitPlace(place: number, number: number): void {
     this.#queue.await(place, number);
     this.#queue.await(HEAD, number);
@@ -163,7 +163,7 @@ export class PermissionLedger<S extends LedgerStep> implements Places<WaitingAns
     if (number !== null) this.#queue.await(HEAD, number);
   }
 
-  /** What is there means something else from here on, and a restart may find either: it is written with the next change. */
+  /** Replaces the record in memory. A restart may find the old or the new: it is written with the next change. */
   restate(place: number, record: PlaceRecord): void {
     if (this.#contents.get(place)?.kind === 'open') this.#restated.add(place);
     this.#contents.set(place, record);
@@ -193,7 +193,7 @@ export class PermissionLedger<S extends LedgerStep> implements Places<WaitingAns
     this.#freedAfter.set(other, [...waiting, ...onward, place]);
   }
 
-  /** Not while it is being written itself, nor while the head is: a restart may not look yet where what it holds is now. */
+  /** Not while it is being written itself, nor while the head is: a restart may not yet look where its record is now. */
   #release(place: number): void {
     const blocking = this.#writing.has(place) ? place : this.#writing.has(HEAD) ? HEAD : null;
     if (blocking !== null) {

@@ -50,14 +50,14 @@ export type GenerationsTold = { readonly generations: readonly number[] };
 
 export type ClaimMessage = LeaseRequest | WithdrawRequest | (AcceptorAnswer & GenerationsTold);
 
-/** A piece of a space, as a member copies it to another. Of what is taken for good the claim is 0 and 0. */
+/** A piece of a space, as a member copies it to another. The claim of integers taken for good is 0 and 0. */
 export type CopiedPiece = ClaimKey & { readonly space: string; readonly from: number; readonly to: number };
 
 /** Where a copy goes on: from this integer of this space, and then the spaces after it in order. '' is before all. */
 export type CopyCursor = { readonly space: string; readonly from: number };
 
 /**
- * How far the disk of a member is. `blank`: it begins when a majority of others has copied what they hold to it, or by a bootstrap. `founding`: a bootstrap is
+ * How far the disk of a member is. `blank`: it begins when a majority of others has copied its permissions to it, or by a bootstrap. `founding`: a bootstrap is
  * under way. `failed`: it cannot be read or written, and this member answers no request any more.
  */
 export type DiskPhase = 'reading' | 'blank' | 'founding' | 'joining' | 'ready' | 'failed';
@@ -73,9 +73,9 @@ export type DiskStanding = {
 
 /** What members say about their disks. */
 export type DiskMessage =
-  /** From a member whose disk is not in use yet, by its process: what is known of it? */
+  /** From a member whose disk is not in use yet, by its process: asks what others know of it. */
   | { readonly kind: 'hello'; readonly asker: number }
-  /** From a member whose disk is: what it knows, and by which act its disk began, with which disks (none: it was copied). `asker` is 0 if it was not asked. */
+  /** From a member whose disk is in use: the generations it knows, and by which act its disk began, with which disks (none: it was copied). `asker` is 0 if it was not asked. */
   | ({
       readonly kind: 'known';
       readonly asker: number;
@@ -119,7 +119,7 @@ export type FoundedAnswer = {
 
 export type BegunAnswer = { readonly kind: 'begun'; readonly founding: number; readonly start: number };
 
-/** What a member says only once it is stored. What it knows of generations is added when it leaves. */
+/** Messages that a member sends only once their records are stored. The generations it knows are added then. */
 export type HeldMessage = AcceptorAnswer | { readonly kind: 'noted'; readonly generation: number } | FoundedAnswer | BegunAnswer;
 
 export type IntervalMessage = ClaimMessage | DiskMessage;

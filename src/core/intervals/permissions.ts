@@ -1,5 +1,5 @@
 /**
- * The permissions of one space at one acceptor: what is taken for good, and with that what open claims have. A billion integers in a row cost one entry.
+ * The permissions of one space at one acceptor: integers taken for good, and those together with integers of open claims. A billion integers in a row cost one entry.
  */
 import { IntervalSet, type Interval } from '../../kernel/index.ts';
 
@@ -36,7 +36,7 @@ export class SpacePermissions {
     const found = this.occupied.firstOverlap(from, to);
     if (found === null) return null;
     const [start, end] = found;
-    // The paper's test: one end of what is there is within the request.
+    // The paper's test: one end of the occupied interval is within the request.
     if (!byEnds && !(from <= start && start <= to) && !(from <= end && end <= to)) return null;
     return [Math.max(from, start), Math.min(to, end)];
   }

@@ -8,11 +8,11 @@ export interface AcceptorRules {
   readonly keyedByClaim: boolean;
   /** A claim is known by incarnation and counter, not by node and counter. */
   readonly keyedByIncarnation: boolean;
-  /** An answer leaves when what it says is stored. */
+  /** An answer leaves when its record is stored. */
   readonly replyAfterStore: boolean;
   /** s ≤ e′ and s′ ≤ e. The paper's test misses a request inside an interval. */
   readonly overlapByEnds: boolean;
-  /** A withdrawal removes that claim, not what has its range. */
+  /** A withdrawal removes that claim, not any claim with its range. */
   readonly withdrawsThatClaim: boolean;
   /** A withdrawn claim that comes again is ignored. */
   readonly withdrawnIsIgnored: boolean;
@@ -34,7 +34,7 @@ export interface ClaimantRules {
 export interface IntervalRules extends AcceptorRules, ClaimantRules {
   /** A disk that was lost is not in use before others have noted that. */
   readonly lostIsNotBlank: boolean;
-  /** What is copied is taken for good, never acknowledged again. */
+  /** Copied integers are taken for good, never acknowledged again. */
   readonly copiedIsTaken: boolean;
 }
 

@@ -54,7 +54,7 @@ export class Census<Message extends NamedMessage, S extends CensusStep<Message>>
     return this.#config.succession?.wakeAt ?? NEVER;
   }
 
-  /** Puts the life of this member into a vote, and what it knows of others' if the asker knows something else. */
+  /** Puts the life of this member into a vote, and its roster if the asker has another. */
   sign(vote: Message, print: number): void {
     vote.life = this.#config.succession?.life ?? 0;
     if (print === this.#roster.print) return;
@@ -62,7 +62,7 @@ export class Census<Message extends NamedMessage, S extends CensusStep<Message>>
     vote.setRoster(this.#roster.bytes);
   }
 
-  /** False if what came is of an older life than is known by now: it does not count. */
+  /** False if the vote is of an older life than is known by now: it does not count. */
   hear(from: NodeId, vote: Message, step: S): boolean {
     const tellsAll = (vote.flags & TELLS_LIVES) !== 0;
     if (!tellsAll && vote.life === this.#roster.lifeOf(from)) return true;

@@ -20,7 +20,7 @@ export type LeaseCommand =
       readonly meta?: Uint8Array | undefined;
       /** Exclusive unless told otherwise. Most engines know nothing else, and are not asked. */
       readonly mode?: LeaseMode | undefined;
-      /** Any of so many slots; `slot` is the one to try first. A name is either shared or has slots. */
+      /** Any of so many slots; `slot` is tried first. A name is either shared or has slots. */
       readonly slots?: number | undefined;
       readonly slot?: number | undefined;
       /** So long after its end a slot has no holder. */
@@ -59,7 +59,7 @@ export type LeaseCommand =
   /** Renews it no more: it ends at the deadline it has, unless it is released before. */
   | { readonly kind: 'lapse'; readonly lease: number; readonly name: Uint8Array }
   | { readonly kind: 'query'; readonly lease: number; readonly name: Uint8Array }
-  /** All leases of names with the prefix. What is found is also learned if the names are watched. */
+  /** All leases of names with the prefix. Leases found are also learned if the names are watched. */
   | { readonly kind: 'list'; readonly lease: number; readonly prefix: Uint8Array }
   /** Wants the answer no more. */
   | { readonly kind: 'unlist'; readonly lease: number }
@@ -123,7 +123,7 @@ export interface LineWaiter {
   readonly slots: number;
 }
 
-/** The disk failed; what it holds makes no sense, though it could be read; or that is too far ahead of the wall clock to be believed. */
+/** The disk failed; its records could be read but make no sense; or they are too far ahead of the wall clock to be believed. */
 export type DiskFailure = 'unreadable' | 'senseless' | 'ahead';
 
 export interface HolderHint {
@@ -193,7 +193,7 @@ export type LeaseEvent =
       readonly holder: HolderHint | null;
       readonly unreached: readonly number[];
     }
-  /** It is a reader's from here on; its token and its deadline are what they were. */
+  /** It is a reader's from here on; its token and its deadline stay. */
   | { readonly kind: 'downgraded'; readonly lease: number }
   /** It is the heir's from here on, and its release to the heir on the way. */
   | { readonly kind: 'handed-over'; readonly lease: number; readonly to: Incarnation }

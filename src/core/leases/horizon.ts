@@ -41,8 +41,8 @@ export class Horizon {
   }
 
   /**
-   * The ballot that askers are told to go above. Only half of the bound: a client may bring this acceptor to the very edge of
-   * what it believes, and a proposer that went above that would be beyond belief for members whose clocks are a little behind.
+   * The ballot that askers are told to go above. Only half of the bound: a client may raise this acceptor to the highest ballot that
+   * it believes, and a proposer that went above that would be beyond belief for members whose clocks are a little behind.
    */
   told(now: Now): BallotTime {
     return Math.max(NO_BALLOT, Math.min(this.highest, Math.floor(ballotLimit(now, this.#aheadUsMax / 2)))) as BallotTime;

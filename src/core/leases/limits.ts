@@ -1,6 +1,6 @@
 /**
  * What one member keeps for its clients, at most. Each limit is what a client may have that is alone; with others it is divided by
- * their number. A client that came first keeps what it has, and yet there is room for the next client, however many are greedy: in all there
+ * their number. A client that came first keeps its entries, and yet there is room for the next client, however many are greedy: in all there
  * are never more than the limit times 1 + 1/2 + … + 1/clients, which is ten times the limit for sixteen thousand clients. A client that
  * asks for more is refused and told so; nothing is dropped in silence.
  */

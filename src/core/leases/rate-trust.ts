@@ -1,5 +1,5 @@
 /**
- * Whose answers count, by what is known of clock rates: none while the own clock is off, and none of a member whose
+ * Whose answers count, by the known clock rates: none while the own clock is off, and none of a member whose
  * clock is. Both lease cores leave such answers unheard, as if the member could not be reached.
  */
 import { VoterSet } from '../../kernel/index.ts';

@@ -1,6 +1,6 @@
 /**
  * Which life of each member is the newest that this node has heard of. A life is one start of a member: a number that
- * rises with every start of the same id. What is known here only grows. Votes tell the life that gave them, and votes
+ * rises with every start of the same id. The known lives only rise. Votes tell the life that gave them, and votes
  * of an older life than is known here do not count: so an old process, whose place a successor has taken, makes no
  * quorum with any voter that knows of the successor.
  *
@@ -71,7 +71,7 @@ export class Roster {
   }
 
   /**
-   * A member told the life it is, and perhaps what it knows of all. `begun` is called for each member with another life than was
+   * A member told its life, and perhaps its roster. `begun` is called for each member with another life than was
    * known: also for the speaking member, if it was another life when it spoke last.
    */
   hear(from: NodeId, message: NamedMessage, tellsAll: boolean, begun: (member: NodeId) => void): void {

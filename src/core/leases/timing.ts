@@ -69,7 +69,7 @@ const RATE_WINDOW_US_MAX = 10_000_000;
 
 /**
  * A span on one clock that is sure to cover `termUs` on any other: both may be wrong by ρ, in opposite directions. The product of a long
- * term and a rate is beyond 2^53, and would be rounded down; what is added is reckoned from whole quotient and rest, so it is exact.
+ * term and a rate is beyond 2^53, and would be rounded down; the addend is reckoned from whole quotient and rest, so it is exact.
  */
 export function stretch(termUs: number, rateErrorPpm: number): SpanUs {
   const slowest = PPM - rateErrorPpm;

@@ -1,7 +1,7 @@
 /**
  * The toy: a lease by majority vote as one would write it in an afternoon, with none of the rules of
  * `docs/research/divergence/`. It is here to be broken: the simulator finds two holders within a few runs. It is
- * also the smallest complete core, so it is the one to read first.
+ * also the smallest complete core, so read it first.
  */
 import { monoAfter, NEVER, quorumOf, nodeId, type MonoUs, type NodeId, type SpanUs } from '../../kernel/index.ts';
 import type { Boot, Core, Snapshot, Step } from '../contract.ts';

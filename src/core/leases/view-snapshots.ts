@@ -17,7 +17,7 @@ export function viewBytes(view: View): readonly number[] {
   return bytes;
 }
 
-/** Null for what is no view. */
+/** Null if the bytes are no view. */
 export function viewIn(bytes: readonly number[]): View | null {
   const known = read.get(bytes);
   if (known !== undefined) return known;

@@ -1,6 +1,6 @@
 /**
  * A plain client of shared storage: it reads, writes, swaps, erases and lists as it is told, and reports what came
- * back. It adds nothing to what a unit promises, so what it sees is what the protocols above storage
+ * back. It adds nothing to what a unit promises, so it sees the storage that the protocols above
  * have to live with. The smallest core that uses storage; read it before those.
  */
 import { NEVER, type MonoUs } from '../../kernel/index.ts';
@@ -38,7 +38,7 @@ type RegisterStep = Step<never, RegisterEvent>;
 interface Operation {
   readonly kind: RegisterCommand['kind'];
   readonly register: string;
-  /** What is there if it is done; null for nothing, and for a read or a list. */
+  /** The register's value if it is done; null for none, and for a read or a list. */
   readonly written: Uint8Array | null;
 }
 

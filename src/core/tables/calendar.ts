@@ -42,7 +42,7 @@ export class Calendar {
   /**
    * The id will be visited in a `take` at `dueUs` less one width, or later. Scheduled by a visitor, it comes no
    * earlier than the next bucket begins (at most a width late), or an id visited early could come round and round.
-   * What is due at infinity is not kept.
+   * Ids due at infinity are not kept.
    */
   schedule(id: number, dueUs: number): void {
     if (dueUs === Infinity) return;

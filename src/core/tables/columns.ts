@@ -181,7 +181,7 @@ export class Rows {
     return new U8Column(this.#octets, this.#rowBits, this.#layout.u8, index);
   }
 
-  /** The row comes into use. What it holds is whatever was there: set every column. */
+  /** The row comes into use. Its columns hold stale values: set every one. */
   enter(id: number): void {
     const chunk = id >>> this.#rowBits;
     const live = this.#live;

@@ -1,9 +1,9 @@
 /**
  * A set of small integers that knows its lowest: bits, and above them bits that say which words below are
- * not zero. What is freed is taken again from the bottom, so the top of a table empties and can be given back.
+ * not zero. Freed members are taken again from the bottom, so the top of a table empties and can be given back.
  */
 export class LowestSet {
-  /** The bits themselves first; each further level has a bit per word of the one before, the last is one word. */
+  /** The bits themselves first; each further level has a bit per word of the level before, the last is one word. */
   #levels: Int32Array[] = [];
 
   add(member: number): void {

@@ -82,7 +82,7 @@ export function successionOf(
 
 export class AcceptorView {
   view: View;
-  /** What it votes for and how long it remembers that, as the view has it. */
+  /** The longest term it votes for, and the rate error votes are stretched by, both of the view. */
   termUsMax: number;
   rateErrorPpm: number;
   readonly #ground: AcceptorViewGround;

@@ -345,7 +345,7 @@ export class Acceptor {
 
   // ── Rows ───────────────────────────────────────────────────────────────────────────────────────────
 
-  /** A vote for a lease that has none here; what is left of a dead one goes. */
+  /** A vote for a lease that has none here; a dead vote for the name is removed. */
   #accept(hash: number, message: QuorumMessage, step: QuorumStep): number {
     // Looked up anew: seeing to a queue may have let the name go since.
     const id = this.#names.intern(message.name, message.nameStart, message.nameEnd, hash);
@@ -373,7 +373,7 @@ export class Acceptor {
     return isOther;
   }
 
-  /** Its holder ends no later than this (P5). What is on the disk stays: a vote that is read back only takes longer to end. */
+  /** Its holder ends no later than this (P5). The record on the disk stays: a vote that is read back only takes longer to end. */
   #shorten(id: number, message: QuorumMessage, isBelieved: boolean, step: QuorumStep): void {
     const { termUs, ballot } = message;
     const spanUs = this.#rules.laterStretched ? this.#times.spanOf(termUs) : termUs;
@@ -405,7 +405,7 @@ export class Acceptor {
     return now < this.#leases.expiresAt(id) || now < this.#votes.endOf(id);
   }
 
-  /** Whether the client may have what it proposes, besides what it has. What has a vote here and says nothing of itself takes no more. */
+  /** Whether the client has room for its proposal, besides its other votes. A lease that has a vote here and brings no metadata takes no more room. */
   #hasRoom(id: number, isSame: boolean, message: QuorumMessage): boolean {
     if (isSame && message.metaEnd === message.metaStart) return true;
     return this.#votes.hasRoom(id, message, this.#moded.side.metaOf(id, message));

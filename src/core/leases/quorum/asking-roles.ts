@@ -1,5 +1,5 @@
 /**
- * The roles of a node that ask and are told, and hold nothing: questions, lists, the line, what is watched, how members stand. They are built when the
+ * The roles of a node that ask and are told, and hold nothing: questions, lists, the line, watches, how members stand. They are built when the
  * first of them is used: most nodes of a simulated world never ask, and a search builds nodes all the time.
  */
 import type { NodeId } from '../../../kernel/index.ts';

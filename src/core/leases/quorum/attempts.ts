@@ -1,4 +1,4 @@
-/** What is judged by an attempt and the clocks alone: what a refusal means, what every grant must have, and how long to rest after a failure. */
+/** Judgements by an attempt and the clocks alone: what a refusal means, what every grant must have, and how long to rest after a failure. */
 import { invariant, monoAfter, NO_BALLOT, spanUs, type BallotTime, type MonoUs } from '../../../kernel/index.ts';
 import { ballotLimit } from '../horizon.ts';
 import type { QuorumStep } from './config.ts';

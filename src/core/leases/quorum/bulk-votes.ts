@@ -1,6 +1,6 @@
 /**
- * An acceptor's side of renewal in bulk: which votes are in which bundle of their holder, RENEW, which is a vote for all of them at once, and what
- * repairs the two ideas of what is in a bundle.
+ * An acceptor's side of renewal in bulk: which votes are in which bundle of their holder, RENEW, which is a vote for all of them at once, and the
+ * repair where holder and voter disagree on a bundle's contents.
  */
 import type { NodeId } from '../../../kernel/index.ts';
 import type { NameTable } from '../../tables/index.ts';
@@ -36,7 +36,7 @@ interface BulkGround {
   readonly times: VoteTimes;
 }
 
-/** Names that one page of what is in a bundle looks at. */
+/** Names that one page of a bundle's contents looks at. */
 const ROWS_PER_PAGE = 4096;
 /** Where a page goes on: the number of a name, and how many of its readers were told. */
 const READERS_OF_NAME = 2 ** 20;
@@ -116,7 +116,7 @@ export class BulkVotes {
     reply.bundle = bundle;
   }
 
-  /** UNFOLD: some of what is in the bundle, and where to go on. */
+  /** UNFOLD: some leases of the bundle, and where to go on. */
   #unfold(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const { names, bundles } = this.#ground;
     const bundle = bundles.find(message.owner, message.bundle);

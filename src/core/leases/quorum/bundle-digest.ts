@@ -1,5 +1,5 @@
 /**
- * What is in a bundle, in three numbers: how many leases, and 64 bits of sums over them. Holder and voter compare theirs to find out that they
+ * A bundle's contents in three numbers: how many leases, and 64 bits of sums over them. Holder and voter compare theirs to find out that they
  * disagree; nothing is ever permitted because they agree.
  */
 export type BundleDigestSnapshot = readonly [count: number, low: number, high: number];

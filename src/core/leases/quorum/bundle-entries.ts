@@ -1,4 +1,4 @@
-/** What is in a bundle as bytes: of each vote the number of its lease, its ballot, its mode and its name. */
+/** A bundle's contents as bytes: of each vote the number of its lease, its ballot, its mode and its name. */
 const ENTRY_BYTES = 8 + 8 + 4 + 1;
 
 export class BundleEntries {

@@ -1,6 +1,6 @@
 /**
- * What a holder does when a voter has something else in a bundle than the holder takes to be in it, round after round: it asks for all of it, gives
- * back what it does not hold, and relies no more on what is not there. A vote whose release was lost would otherwise be renewed for ever.
+ * What a holder does when a voter's bundle differs from the holder's idea of it, round after round: it asks for the whole bundle, gives
+ * back votes for leases it does not hold, and relies no more on votes that are not there. A vote whose release was lost would otherwise be renewed for ever.
  */
 import type { BallotTime, NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';

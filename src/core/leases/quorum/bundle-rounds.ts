@@ -1,6 +1,6 @@
 /**
  * Rounds of renewal in bulk, of all that this node holds for one term: one message to each voter, and each answer is a vote for every lease that the
- * voter has in the bundle. A round begins when a lease of it is due, and what it renews lasts from its start. Leases that are not in enough bundles
+ * voter has in the bundle. A round begins when a lease of it is due, and the leases it renews last from its start. Leases that are not in enough bundles
  * are renewed by themselves, and brought into the bundles that they lack, a few at a time.
  */
 import { monoAfter, monoUs, NEVER, spanUs, VoterSet, type MonoUs, type NodeId, type WallUs } from '../../../kernel/index.ts';
@@ -96,7 +96,7 @@ export class BundleRounds implements RoundsView {
   shareFor(termMs: number, voter: NodeId, number: number): BundleShare | null {
     const group = this.#of(termMs) ?? this.#open(termMs);
     group.isDone = false;
-    // It votes, whatever it did in the last round: what it has in a bundle is worth another.
+    // The voter votes, whatever it did in the last round: its bundle is worth another round.
     group.last?.answered.add(voter);
     group.last?.heard.add(voter);
     let share = group.shares.find((one) => one.voter === voter);
@@ -119,7 +119,7 @@ export class BundleRounds implements RoundsView {
     return this.#of(termMs)?.last ?? null;
   }
 
-  /** Nothing comes of rounds for now, and may of what is asked for each lease. */
+  /** Rounds fail for now; renewals of single leases may succeed. */
   isTiredOf(termMs: number): boolean {
     return (this.#of(termMs)?.failures ?? 0) >= FAILURES_MAX;
   }
@@ -127,7 +127,7 @@ export class BundleRounds implements RoundsView {
   /** A lease of the term is due. */
   want(termMs: number, step: QuorumStep): void {
     const group = this.#of(termMs);
-    // What an open round does not renew is looked at when it is over.
+    // Leases that an open round does not renew are looked at when it is over.
     if (!group || group.isOpen) return;
     group.isWanted = true;
     if (step.monoUs >= group.restUntil) this.#begin(group, step);

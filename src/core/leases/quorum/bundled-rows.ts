@@ -53,7 +53,7 @@ export class BundledRows {
     return !(rows.is(id, GATED) && out.rules.bulkAsksGate) && keys.quarantineUsOf(id) === 0;
   }
 
-  /** A renewal is about to be sent: it asks for a place in a bundle, or its voters take it out of the one it is in. */
+  /** A renewal is about to be sent: it asks for a place in a bundle, or its voters take it out of its bundle. */
   mark(message: QuorumMessage, id: number, termUs: number): void {
     if (termUs === this.#ground.rows.termUs(id) && this.canJoin(id)) {
       message.flags |= BUNDLE;
@@ -106,7 +106,7 @@ export class BundledRows {
     if (table.bundled(id) === 0) rounds.count(termMs, -1);
   }
 
-  /** The voters have changed: what was noted of the earlier voters means nothing. */
+  /** The voters have changed: notes on the earlier voters mean nothing. */
   forgetAll(): void {
     const { rows, keys } = this.#ground;
     for (let id = 0; id < keys.names.idLimit; id++) {

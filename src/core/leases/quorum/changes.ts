@@ -71,7 +71,7 @@ export class Changes {
     }
   }
 
-  /** Lets go of what is so old that it makes no difference. */
+  /** Lets go of changes so old that they make no difference. */
   forget(mono: MonoUs): void {
     const old = mono - this.#keptUs;
     if (this.#newestBegun > LONG_AGO) this.#begun?.forEach((at, bucket, begun) => at <= old && (begun[bucket] = LONG_AGO));

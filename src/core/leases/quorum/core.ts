@@ -142,7 +142,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
   silentForUs(mono: MonoUs): number {
     if (!this.#acceptor) return 0;
     const { voting } = this.#acceptor;
-    // What is read back may make it shorter.
+    // Records that are read back may make it shorter.
     return voting.isLoading ? this.#out.timing.silenceUs : voting.silentForUs(mono);
   }
 
@@ -175,7 +175,7 @@ export class QuorumCore implements Core<QuorumMessage, LeaseCommand, LeaseEvent>
     return this.#acceptor?.given ?? 0;
   }
 
-  /** How often leases of this node were renewed with their bundle, and how often it looked at what is in one. */
+  /** How often leases of this node were renewed with their bundle, and how often it repaired a bundle. */
   get renewedInBulk(): number {
     return this.#holder.rounds.renewed;
   }

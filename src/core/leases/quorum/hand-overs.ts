@@ -131,7 +131,7 @@ export class HandOvers {
     return this.#open.get(id)?.offers.some((offer) => isSame(offer, message)) ?? false;
   }
 
-  /** A lease has a vote: what is parked below it would come late by its ballot, and its own offer and proposals are done with. */
+  /** A lease has a vote: proposals parked below its ballot would come late, and its own offer and proposals are done with. */
   voted(id: number, message: QuorumMessage, step: QuorumStep): void {
     const named = this.#open.get(id);
     if (!named) return;

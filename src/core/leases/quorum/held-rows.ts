@@ -1,4 +1,4 @@
-/** The rows of what this node holds, and what is reckoned from them: how long each lasts, which members vote on it, what learners are told. */
+/** The rows of the leases this node holds, and what is reckoned from them: how long each lasts, which members vote on it, what learners are told. */
 import { monoUs, wallUs, type BallotTime, type MonoUs, type NodeId, type WallUs } from '../../../kernel/index.ts';
 import { HoldTable } from '../../tables/index.ts';
 import type { QuorumStep } from './config.ts';
@@ -114,7 +114,7 @@ export class HeldRows {
 
   /** Members pass it on to watchers. A release is told before it is proposed (P6). */
   tellLearners(id: number, remainingUs: number, flags: number, step: QuorumStep): void {
-    // Of what is in a bundle they hear with the bundle from here on.
+    // Of leases in a bundle they hear with the bundle from here on.
     const message = this.compose(LEARN, id, this.table.bundled(id) === 0 ? flags : flags | BUNDLE);
     message.token = this.table.token(id);
     message.ballot = this.table.token(id) as BallotTime;

@@ -326,7 +326,7 @@ export class Holder implements BulkHolder {
     step.emit({ kind: 'stopped', lease });
   }
 
-  /** Past its deadline the holder has stopped, so what is left of its votes may go. */
+  /** Past its deadline the holder has stopped, so its remaining votes may go. */
   #lose(id: number, step: QuorumStep, givesBack = true): void {
     const lease = this.#holds.lease(id);
     if (this.#rows.is(id, LEAVING) && givesBack) {
@@ -337,7 +337,7 @@ export class Holder implements BulkHolder {
     const ballot = this.#holds.ballot(id) as BallotTime;
     const name = this.#keys.nameOf(id);
     const mode = this.#keys.modeOf(id);
-    // What is to rest is left to run out: its votes last for as long as it must.
+    // The votes for a slot that is to rest are left to run out: they last for as long as it must.
     const leavesVotes = this.#keys.quarantineUsOf(id) > 0 && this.#out.rules.releaseAfterQuarantine;
     const voters = this.#rows.voters(id);
     // Others that it holds may live on, and with them its bundle.
@@ -393,7 +393,7 @@ export class Holder implements BulkHolder {
     this.#published.carry(lease, message);
   }
 
-  /** The change came to nothing: votes that were given for it turn back, and the lease is what it was. */
+  /** The change came to nothing: votes that were given for it turn back, and the lease keeps its mode. */
   turnBack(lease: number, name: Uint8Array, step: QuorumStep): void {
     const id = this.#rows.find(lease, name);
     if (id < 0 || !this.#rows.is(id, CHANGING)) return;

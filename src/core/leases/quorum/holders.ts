@@ -203,7 +203,7 @@ export class Holders implements OfferedHolds {
     return this.#side.termUsOf(lease, name);
   }
 
-  /** The last ballot of a lease: what is asked for it next must be above. */
+  /** The last ballot of a lease: its next proposal must be above. */
   ballotOf(lease: number, name: Uint8Array): BallotTime {
     return this.#side.count === 0 ? NO_BALLOT : this.#side.ballotOf(lease, name);
   }
@@ -236,7 +236,7 @@ export class Holders implements OfferedHolds {
   downgrade({ lease, name }: CommandOf<'downgrade'>, step: QuorumStep): void {
     const holder = this.#of(lease, name);
     const isReader = holder === this.#side && this.#keys.modeOf(this.#side.find(lease, name)) !== EXCLUSIVE;
-    // Where too few voters know of readers it stays what it is: as a reader's it could not be renewed.
+    // Where too few voters know of readers it keeps its mode: as a reader's it could not be renewed.
     if (isReader || !holder.canChange(lease, name, step) || this.#out.isMostlyPlain(this.#out.placementOf(name))) return;
     if (holder === this.#exclusive) {
       const moved = this.#exclusive.moveOut(lease, name);

@@ -91,7 +91,7 @@ export class Learner {
     return owner < IN_BUNDLE || until === LET_GO_ALREADY ? until : Math.max(until, this.#bundles.get(owner - IN_BUNDLE) ?? 0);
   }
 
-  /** A holder has renewed what it has in a bundle. */
+  /** A holder has renewed a bundle. */
   learnedBundle({ holder, remainingUs }: QuorumMessage, step: QuorumStep): void {
     const owner = this.#owners.find(holder);
     if (owner < 0) return;
@@ -104,7 +104,7 @@ export class Learner {
     if (this.#refreshAt === NEVER) this.#refreshAt = monoAfter(step.monoUs, this.#out.timing.refreshUs);
   }
 
-  /** Members that are new hear soon what is watched. */
+  /** New members soon hear of the watches. */
   viewChanged(step: QuorumStep): void {
     if (this.#refreshAt !== NEVER) this.#refreshAt = step.monoUs;
   }
@@ -132,7 +132,7 @@ export class Learner {
     const found = this.#names.find(name, nameStart, nameEnd);
     const knows = found >= 0 && this.#known.has(found);
     const knownToken = knows ? this.#known.token(found) : 0;
-    // Several members pass the same word on, and late: only what is newer is news.
+    // Several members pass the same word on, and late: a lower token is no news.
     if (token < knownToken) return;
     if ((message.flags & LET_GO) !== 0) {
       // Other readers may hold it, too: that is over when no holder has told of it for a term.

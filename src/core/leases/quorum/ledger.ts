@@ -2,9 +2,9 @@
  * What a member keeps on its own disk, and where: a head, how high its ballots went, and a place for each vote. The answer to
  * a proposal waits in the write queue until all that it says is on the disk.
  *
- * How high ballots went is written ahead, in blocks: most votes find their ballot below what is written. A
+ * How high ballots went is written ahead, in blocks: most ballots are below the written one. A
  * renewal is written only if it makes the vote longer or says something else of its holder: a vote that is read back is honoured anew in full.
- * Another try of the same holder is written: the release of the one before may come late, and must not fit what is read back.
+ * Another try of the same holder is written: the release of the try before may come late, and must not fit the vote that is read back.
  */
 import { BALLOT_TIME_MAX, invariant, NO_BALLOT, type BallotTime, type Incarnation, type NodeId } from '../../../kernel/index.ts';
 import { OWN_DISK, type Completion, type Snapshot } from '../../contract.ts';
@@ -56,7 +56,7 @@ export interface LedgerView {
 /** What a proposal changed of the vote: it is another, or for another try of its holder or says something else of it, or neither; or it is a copy of the proposal that has the vote. */
 export type VoteChange = 'new' | 'says' | 'again' | null;
 
-/** `ahead`: what it kept is further ahead of the wall clock than is believed. */
+/** `ahead`: the stored floor is further ahead of the wall clock than is believed. */
 export type LedgerNews = 'loaded' | 'settled' | 'failed' | 'ahead' | null;
 
 const HEAD = 0;
@@ -254,7 +254,7 @@ export class Ledger implements Places<HeldAnswer, QuorumStep> {
       for (let place = 0; place < head.places; place++) this.#read(FIRST_VOTE + place, step);
       return;
     }
-    // Until the silence is over, the disk says what it said before: a life cut short owes it still.
+    // Until the silence is over, the head on the disk stays as it was: a life cut short owes it still.
     this.#owedUs = Math.max(head.silenceUs, this.#silenceUs);
     this.#head = {
       silenceUs: this.#owedUs,
@@ -303,7 +303,7 @@ export class Ledger implements Places<HeldAnswer, QuorumStep> {
     return place;
   }
 
-  /** The answer waits for what is in this place, if it changes now or is still being written. */
+  /** The answer waits for this place, if it changes now or is still being written. */
   #await(place: number, number: number, changes: boolean, step: QuorumStep): void {
     if (changes) this.#queue.write(place, number, step);
     else this.#queue.await(place, number);

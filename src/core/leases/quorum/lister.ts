@@ -1,7 +1,7 @@
 /**
- * Questions about many names: what is leased under a prefix? Every member is asked, page by page, and what they
+ * Questions about many names: which leases are there under a prefix? Every member is asked, page by page, and what they
  * tell is put together here: a lease is certain if a quorum of its voters had voted for it when the list began, and listed as
- * possible if that cannot be ruled out. The list is no snapshot: what begins or ends meanwhile may be on it or not.
+ * possible if that cannot be ruled out. The list is no snapshot: a lease that begins or ends meanwhile may be on it or not.
  */
 import { monoAfter, type MonoUs, type NodeId } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
@@ -88,7 +88,7 @@ export class Lister {
     for (const one of listing.asked) this.#ask(number, listing, one, step);
   }
 
-  /** Others vote on what is asked about: all of it is asked anew. */
+  /** Other members vote on the names: every list is asked anew. */
   viewChanged(step: QuorumStep): void {
     for (const [number, listing] of this.#listings) {
       this.#begin(number, listing, Math.max(0, ...listing.asked.map(({ page }) => page)), step);

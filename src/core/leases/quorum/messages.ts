@@ -55,7 +55,7 @@ export const GO = 23;
 export const GONE = 24;
 /** From an acceptor to a waiter: you stand in line here. */
 export const IN_LINE = 25;
-/** From a member to the others: note which life of me this is. Carries its life, and what it knows of the others'. */
+/** From a member to the others: note which life of me this is. Carries its life, and its roster. */
 export const NOTE = 26;
 /** Noted, or not: then another process of that member has this life or a later one. Names the life that was asked about. */
 export const NOTED = 27;
@@ -79,9 +79,9 @@ export const RENEW = 34;
 export const RENEWED = 35;
 /** There is no such bundle, or it has run out. */
 export const NO_BUNDLE = 36;
-/** What is in the bundle? Carries its number, and as token where to go on. */
+/** Asks for a bundle's contents. Carries its number, and as token where to go on. */
 export const UNFOLD = 37;
-/** As metadata some of what is in the bundle, and as token where the next begin; 0 when these were the last. */
+/** As metadata some entries of the bundle, and as token where the next begin; 0 when these were the last. */
 export const UNFOLDED = 38;
 /** To watchers: a holder has renewed one of its bundles. Carries the holder, and for how long. */
 export const BUNDLE_LEARNED = 39;
@@ -105,7 +105,7 @@ export const NO_WATCH = 8;
 export const AHEAD = 9;
 /** Of a PROPOSE: its owner has as many leases here as it may have. */
 export const NO_ROOM = 10;
-/** Of a WAIT to have alone what is held as a reader: another reader waits for the same, and neither would let go. */
+/** Of a WAIT of a reader to have its lease alone: another reader waits for the same, and neither would let go. */
 export const UPGRADING = 11;
 /** It was asked in another view than this acceptor is in, which comes with the refusal, as metadata. */
 export const OTHER_VIEW = 12;
@@ -144,7 +144,7 @@ export const UPGRADES = 1;
 export const WANTED = 1;
 /** Of a release: its holder goes on for a term that comes with it. */
 export const LATER = 1;
-/** Of what is asked of voters, once the view of the cell has changed: in which view. Of a vote on the lease of views: which view its member has stored. */
+/** Of a request to voters, once the view of the cell has changed: its view. Of a vote on the lease of views: which view its member has stored. */
 export const VIEWED = 16;
 /** Of a renewal: the vote may join a bundle; what its asker knows the lease by comes at the end. Of a vote: it has, and which. Of a word to learners: its holder renews it in one. */
 export const BUNDLE = 32;
@@ -183,7 +183,7 @@ export class QuorumMessage extends NamedMessage {
   bundle = 0;
   /** By which the asker of a renewal knows its lease. */
   row = 0;
-  /** With `count`, what is in a bundle. */
+  /** With `count`, the digest of a bundle. */
   sumLow = 0;
   sumHigh = 0;
   /** How high ballots are, as the acceptor tells: a proposer goes above it. With LOW the floor of the name, with AHEAD the acceptor's wall clock. */
@@ -195,7 +195,7 @@ export class QuorumMessage extends NamedMessage {
     if (epoch > 0) this.flags |= VIEWED;
   }
 
-  /** What it is about, where that is not an exclusive lease. */
+  /** The mode of its lease, where that is not exclusive, and the slots. */
   setMode(mode: number, slots = 0): void {
     this.mode = mode;
     this.slots = slots;

@@ -69,7 +69,7 @@ export class ModedVotes implements LeaseView {
     this.#waiting = waiting;
   }
 
-  // ── What is asked ──────────────────────────────────────────────────────────────────────────────────
+  // ── Requests ───────────────────────────────────────────────────────────────────────────────────────
 
   propose(from: NodeId, message: QuorumMessage, found: number, hash: number, step: QuorumStep): void {
     const { rules, promises, refuse, vote } = this.#ground;
@@ -187,7 +187,7 @@ export class ModedVotes implements LeaseView {
 
   // ── Rows ───────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Takes away what has ended of a name, or of all that is due. */
+  /** Removes the votes for a name that have ended. */
   prune(id: number, step: QuorumStep): void {
     if (!this.side.has(id)) return;
     const { names, changes } = this.#ground;
@@ -246,7 +246,7 @@ export class ModedVotes implements LeaseView {
     if (row) this.#remove(row, hash, step);
   }
 
-  /** A vote for a lease that has none here; what is left of a dead one goes. */
+  /** A vote for a lease that has none here; a dead exclusive vote for the name is removed. */
   #accept(hash: number, message: QuorumMessage, step: QuorumStep): number {
     const { names, votes, changes, isLive, removeExclusive, expiry } = this.#ground;
     const { name, nameStart, nameEnd, mode, owner, lease } = message;
@@ -322,7 +322,7 @@ export class ModedVotes implements LeaseView {
   }
 
   /**
-   * A vote was read back: in which mode it stands, or null if it is over. Of two that clash the one with the lower ballot is. But a writer that has become a
+   * A vote was read back: in which mode it stands, or null if it is over. Of two that clash the vote with the lower ballot is. But a writer that has become a
    * reader may be a writer on the disk while another reader is there already.
    */
   makeRoom(id: number, vote: VoteRecord, step: QuorumStep): number | null {

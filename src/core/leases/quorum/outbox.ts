@@ -95,7 +95,7 @@ export class QuorumOutbox {
     return (((this.owner % 1_000_003) + lease) * 7919) % count;
   }
 
-  /** `above`: what it must be above, besides all that was heard. It is no reason for other names to go as high. */
+  /** The new ballot is also higher than `above`, which is no reason for other names to go as high. */
   nextBallot(step: QuorumStep, above: BallotTime = NO_BALLOT): BallotTime {
     return Math.max(this.ballots.next(step.wallUs, this.timing.aheadUsMax), above + 1) as BallotTime;
   }

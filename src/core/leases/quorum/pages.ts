@@ -44,7 +44,7 @@ export class Pages {
     this.#leasesMax = leasesMax;
   }
 
-  /** From the row that `message.token` says. A name keeps its row while it is leased, so what is leased throughout is not missed. */
+  /** From the row that `message.token` says. A name keeps its row while it is leased, so a name that is leased throughout is not missed. */
   send(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const names = this.#names;
     const reply = this.#reply;

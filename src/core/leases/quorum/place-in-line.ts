@@ -42,7 +42,7 @@ export class PlaceInLine {
     this.#wait(pursuit, missing, step);
   }
 
-  /** It is its turn, but no slot is free at a quorum: votes come and go at one voter before another. What they tell a little later may fit. */
+  /** It is its turn, but no slot is free at a quorum: votes come and go at one voter before another. Their answers a little later may fit. */
   askAgain(pursuit: Pursuit, step: QuorumStep): void {
     const { headStartUs } = this.#out.timing;
     const at = afterBackOff(pursuit, Math.floor(headStartUs / ASKS_IN_HEAD_START), this.#out, step);

@@ -242,7 +242,7 @@ export class Proposer {
     return this.#out.electorate.quorumFor(placement);
   }
 
-  /** Other voters, or other quorums of them: what is under way begins anew, at once, and is no further try. */
+  /** Other voters, or other quorums of them: attempts under way begin anew, at once, and count as no further try. */
   viewChanged(step: QuorumStep): void {
     for (const pursuit of this.#pursuits.values()) {
       pursuit.placement = this.#out.placementOf(pursuit.name);
@@ -403,7 +403,7 @@ export class Proposer {
     return true;
   }
 
-  /** Releases what an attempt got, or may have got: split votes must not cost a term. An upgrade gives nothing back: what it got turns back. */
+  /** Releases the votes that an attempt got, or may have got: split votes must not cost a term. An upgrade gives nothing back: its votes turn back. */
   #giveBack(pursuit: Pursuit, ballot: BallotTime, step: QuorumStep): void {
     if (pursuit.upgrades && this.#out.rules.failedUpgradeKeeps) {
       this.#holder.turnBack(pursuit, step);

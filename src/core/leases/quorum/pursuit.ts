@@ -43,7 +43,7 @@ export class Pursuit {
   voters: readonly NodeId[];
   /** By which they are found. */
   placement = 0;
-  /** What its caller wants, and what is asked for: views may have shorter terms. */
+  /** The term that its caller wants, and the term asked for: views may have shorter terms. */
   readonly termUsAsked: number;
   termUs: number;
   readonly keep: boolean;
@@ -61,7 +61,7 @@ export class Pursuit {
   readonly quarantineUs: number;
   /** It is a reader that wants to be the only one: its lease is held already. */
   readonly upgrades: boolean;
-  /** What it proposes: of slots, the one it tries. */
+  /** The mode it proposes: of slots, the slot it tries. */
   mode: number;
   /** Its place among waiters that were told the same. */
   place = 0;

@@ -221,7 +221,7 @@ export class Renewals {
   join(id: number, voters: readonly NodeId[], step: QuorumStep): void {
     const { out, published } = this.#ground;
     const lease = this.#rows.table.lease(id);
-    // What is to be said first is carried to all of them.
+    // An unsent proclaim is first carried to all voters.
     if (published.isUnsent(lease)) return;
     const ballot = out.nextBallot(step, this.#rows.table.ballot(id) as BallotTime);
     published.carry(lease, this.#compose(id, ballot, this.#rows.termUs(id)));
@@ -262,7 +262,7 @@ export class Renewals {
       return;
     }
     if (renewal.extends && renewal.startMono + termUs >= holds.deadlineMono(id)) {
-      // The wall clock was set forward since it began: what it extends may live on, but it is over (rule 11).
+      // The wall clock was set forward since it began: the lease may live on, but the renewal is over (rule 11).
       if (this.#ground.out.rules.holderWatchesWall && step.wallUs >= renewal.startWall + termUs) {
         this.#fail(renewal, step);
         return;
@@ -320,7 +320,7 @@ export class Renewals {
   }
 
   #plan(renewal: Renewal, until: MonoUs): void {
-    // Not past the deadline: what is lost is said to be lost.
+    // Not past the deadline: a lost lease is reported as lost.
     renewal.until = monoUs(Math.min(until, Math.max(this.#rows.table.deadlineMono(renewal.id), renewal.startMono + 1)));
     this.#due.push(renewal.until, renewal.lease);
   }

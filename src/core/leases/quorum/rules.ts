@@ -61,7 +61,7 @@ export interface QuorumRules {
   readonly votesByMonotonic: boolean;
   /** Rule 12: a holder is dead when either of its clocks says so. */
   readonly holderWatchesWall: boolean;
-  /** Of differing metadata of one lease, what came with the highest ballot is told. */
+  /** Of differing metadata of one lease, the metadata with the highest ballot is told. */
   readonly newestMeta: boolean;
   /** Questions: what is told for certain was so at all of a quorum at one instant. */
   readonly atOneInstant: boolean;
@@ -71,7 +71,7 @@ export interface QuorumRules {
   readonly tokenAboveFloor: boolean;
   /** Rule 4, with a disk: a vote is on the disk before its answer leaves. */
   readonly replyAfterWrite: boolean;
-  /** Rule 25: an answer waits for the write that has its vote, not for the one before it that is under way. */
+  /** Rule 25: an answer waits for the write that has its vote, not for an earlier write under way. */
   readonly replyAfterItsWrite: boolean;
   /** Rule 4, with a disk: an answer waits for the head that makes the place of its vote known. */
   readonly replyAfterHead: boolean;
@@ -155,7 +155,7 @@ export interface QuorumRules {
   readonly jointFirst: boolean;
   /** Views: in a joint view quorums of both sides are needed. */
   readonly jointBoth: boolean;
-  /** Views: a joint view ends in what it goes to, never in what it comes from. */
+  /** Views: a joint view ends in its new side, never in its old one. */
   readonly jointForward: boolean;
   /** Views: the id of a view is the token of the lease that it was made under. */
   readonly viewIdIsToken: boolean;
@@ -187,15 +187,15 @@ export interface QuorumRules {
   readonly bulkLapses: boolean;
   /** Bundles: votes of another mode than the lease has now are no reason to renew it in bulk. */
   readonly bulkByMode: boolean;
-  /** Bundles: what is given back as of a later time is not renewed in bulk. */
+  /** Bundles: a lease given back as of a later time is not renewed in bulk. */
   readonly bulkSkipsLeaving: boolean;
-  /** Bundles: what is renewed in bulk lasts from the start of the round. */
+  /** Bundles: leases renewed in bulk last from the start of the round. */
   readonly bulkFromStart: boolean;
   /** Bundles: all votes of a bundle are for its term, and it is renewed for no longer. */
   readonly bulkAsLongAsVotes: boolean;
   /** Bundles: a bundle is renewed only in the very view the acceptor is in. */
   readonly bulkInView: boolean;
-  /** Bundles: a holder and a voter that do not agree on what is in a bundle look at it. */
+  /** Bundles: a holder and a voter that disagree on a bundle's contents compare them. */
   readonly bulkRepairs: boolean;
   /** Bundles: a lease whose holder is to be asked is never renewed in bulk. */
   readonly bulkAsksGate: boolean;

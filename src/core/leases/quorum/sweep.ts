@@ -1,4 +1,4 @@
-/** Going through a table now and then for what has ended, a slice of rows at a time, so that no step takes long: round once in the longest term. */
+/** Going through a table now and then for ended rows, a slice at a time, so that no step takes long: round once in the longest term. */
 import { monoAfter, NEVER, spanUs, type MonoUs } from '../../../kernel/index.ts';
 
 /** How many rows one slice has. */

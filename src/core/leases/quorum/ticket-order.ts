@@ -26,7 +26,7 @@ export class TicketOrder<Item extends Ticketed> {
     return this.#blocks[0]?.[0];
   }
 
-  /** The one at this place, from 0. */
+  /** The item at this place, from 0. */
   at(place: number): Item | undefined {
     let left = place;
     for (const block of this.#blocks) {

@@ -1,4 +1,4 @@
-/** What a holder has under way: renewals that wait for answers, and what is written down of it. */
+/** A holder's renewals that wait for answers, and their snapshots. */
 import type { BallotTime, MonoUs, VoterSet, WallUs } from '../../../kernel/index.ts';
 import type { ReleasingSnapshot } from './releaser.ts';
 
@@ -22,7 +22,7 @@ export interface Renewal {
   startWall: WallUs;
   /** When voters that have not answered are asked again, or the end of the rest before that. */
   until: MonoUs;
-  /** Too few have answered in time. What they say still counts. */
+  /** Too few have answered in time. Later answers still count. */
   isResting: boolean;
   /** How often that was so: voters are asked again after twice as long each time. */
   unanswered: number;

@@ -85,7 +85,7 @@ export class ViewElectorate {
     return Math.max(this.#cur.of(placement).quorum, this.#old?.of(placement).quorum ?? 0);
   }
 
-  /** The voters of each side: what is found is certain if both sides find it. */
+  /** The voters of each side: a finding is certain if both sides make it. */
   sidesOf(placement: number): readonly { readonly voters: readonly NodeId[]; readonly quorum: number }[] {
     const sides = this.#old === null ? [this.#cur] : [this.#cur, this.#old];
     return sides.map((side) => ({ voters: side.of(placement).votersOf(placement), quorum: side.of(placement).quorum }));

@@ -28,7 +28,7 @@ interface FollowerGround {
 }
 
 type FollowerSnapshot = readonly [
-  /** Null: the one that it was built with. */
+  /** Null: the view that it was built with. */
   bytes: readonly number[] | null,
   stated: readonly (readonly [NodeId, readonly number[]])[],
   left: readonly [number, number],

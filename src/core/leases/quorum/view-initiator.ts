@@ -34,7 +34,7 @@ export interface InitiatorHost {
   command(command: LeaseCommand): void;
 }
 
-/** What it waits for. */
+/** What the initiator waits for. */
 export type InitiatorState =
   | { readonly kind: 'lease' }
   /** These members have not stored the view; without them, quorums of the view before could come back. */
@@ -76,7 +76,7 @@ const PACE_PARTS = 2;
 export class ViewInitiator {
   readonly #host: InitiatorHost;
   readonly #rules: QuorumRules;
-  /** What the cell is to become, from what it is: others may change it meanwhile. */
+  /** The wanted cell, made from the current one: others may change that meanwhile. */
   readonly #target: (cur: ViewConfig) => ViewConfig;
   #lease = 0;
   #token = 0;
@@ -187,7 +187,7 @@ export class ViewInitiator {
   #goOn(now: MonoUs): void {
     if (this.#token === 0) return;
     const { view } = this.#host;
-    // The first view of an epoch that it meets may be paced by what it knows: when it was granted.
+    // A view that it finds is paced from the grant of its own lease.
     const paceUs = this.#rules.viewsPaced ? Math.ceil(termUsMaxOf(view) / PACE_PARTS) : 0;
     const paceAt = monoUs(this.#lastViewAt + paceUs);
     if (!this.#isConfirmed) {
@@ -296,7 +296,7 @@ export class ViewInitiator {
     this.#pause({ kind: 'lease' }, this.#askAt);
   }
 
-  /** Votes tell what is stored: now and then it asks for some. */
+  /** Votes tell which view members have stored: now and then it asks for some. */
   #ask(now: MonoUs): void {
     if (now < this.#askAt) return;
     const termUs = Math.floor(termUsMaxOf(this.#host.view) / 1000) * 1000;
@@ -309,7 +309,7 @@ export class ViewInitiator {
     this.#wakeAt = at;
   }
 
-  /** It goes away, and lets others go on at once. What it has begun is theirs to finish. */
+  /** It goes away, and lets others go on at once. They finish a change that it has begun. */
   giveUp(): void {
     if (this.#state.kind === 'done' || this.#lease === 0) return;
     if (this.#token === 0) this.#host.command({ kind: 'cancel', lease: this.#lease });

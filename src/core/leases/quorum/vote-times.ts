@@ -7,7 +7,7 @@ import type { QuorumRules } from './rules.ts';
 export class VoteTimes {
   readonly #rules: QuorumRules;
   readonly #rateErrorPpm: () => number;
-  // Most votes are for the same term as the one before: stretching takes divisions.
+  // Most votes are for the same term as the vote before: stretching takes divisions.
   #lastTermUs = -1;
   #lastPpm = -1;
   #lastSpanUs = 0;

@@ -97,7 +97,7 @@ export class Votes {
     return this.#metas.get(id);
   }
 
-  /** Whether the client may have what it proposes for the name, besides what it has. What changes nothing always has room. */
+  /** Whether the client has room for its proposal, besides its other votes. A proposal that takes no more always has room. */
   hasRoom(id: number, { owner, metaStart, metaEnd }: QuorumMessage, sideMetaBytes: number): boolean {
     const isOwn = id >= 0 && this.leases.has(id) && this.ownerOf(id) === owner;
     const ownBytes = isOwn ? (this.#metas.get(id)?.length ?? 0) : sideMetaBytes;

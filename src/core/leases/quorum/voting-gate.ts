@@ -27,7 +27,7 @@ export class VotingGate {
     this.#ground = ground;
   }
 
-  /** True if what is asked for is refused here. */
+  /** True if the request is refused here. */
   refuses(from: NodeId, message: QuorumMessage, step: QuorumStep): boolean {
     const { horizon, voting, answers } = this.#ground;
     if (!horizon.hears(message.ballot, message.token, step)) {

@@ -1,6 +1,6 @@
 /**
  * Whether this member may vote. After a start it is silent until no vote that it has forgotten can matter
- * (rule 4); what it kept on its disk may make that shorter, and `bootstrap` ends it in a cell that is brand-new.
+ * (rule 4); records on its disk may make that shorter, and `bootstrap` ends it in a cell that is brand-new.
  * The silence covers the whole node, its own vote included, and ends by monotonic time only.
  */
 import {
@@ -27,8 +27,8 @@ import type { Timing } from '../timing.ts';
 import type { View } from '../views.ts';
 
 /**
- * `loading`: reading what its disk kept. `noting`: too few members have noted its life. `settling`: the silence is over,
- * and the disk is being told. `failed`: its disk failed, and what it cannot keep it does not promise. `outlived`: another
+ * `loading`: reading its disk. `noting`: too few members have noted its life. `settling`: the silence is over,
+ * and the disk is being told. `failed`: its disk failed, and it promises nothing that it cannot keep. `outlived`: another
  * process has taken its place.
  */
 type Phase = 'loading' | 'noting' | 'silent' | 'settling' | 'open' | 'failed' | 'outlived';
@@ -197,7 +197,7 @@ export class VotingState {
 
   // ── Bootstrap ──────────────────────────────────────────────────────────────────────────────────────
 
-  /** What it has to say to STATUS, BIND or GO; `wait` while it does not know yet. */
+  /** Its answer to STATUS, BIND or GO; `wait` while it has none yet. */
   answer(message: QuorumMessage, step: QuorumStep): BootstrapBar | 'wait' | null {
     if (this.#phase === 'loading' || (this.#phase === 'noting' && message.kind !== STATUS)) return 'wait';
     this.#look(step);
@@ -216,7 +216,7 @@ export class VotingState {
     return this.#ledger?.hasLived || this.#isOfLaterView ? 'lived' : null;
   }
 
-  /** Promises to end its silence early with these lives of the members only, or says what is against it. */
+  /** Promises to end its silence early with these lives of the members only, or says why not. */
   #bind(lives: readonly Incarnation[]): BootstrapBar | null {
     const bar = this.#isDone(lives) ? null : this.#bar;
     if (bar !== null) return bar;
@@ -284,8 +284,8 @@ export class VotingState {
   }
 
   /**
-   * In another view terms may be longer. What it has forgotten, it may have voted for in that one: a silence that is over is taken up
-   * again if it was too short for it.
+   * In another view terms may be longer. The member may have given votes in that view and forgotten them: a silence that is over is taken up
+   * again if it was too short for them.
    */
   inView(silenceUs: number, step: QuorumStep): void {
     this.#isOfLaterView = true;

@@ -82,7 +82,7 @@ export class WaitQueue {
   refresh(waiter: Waiter, until: MonoUs): void {
     this.#unlink(waiter);
     waiter.until = until;
-    // Perhaps what it was told got lost.
+    // Perhaps the last message to it got lost.
     waiter.toldIn = NOT_TOLD;
     this.#link(waiter);
   }

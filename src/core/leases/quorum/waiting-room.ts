@@ -120,7 +120,7 @@ export class WaitingRoom {
     if (isAsked && !waiter.queue.isTold(waiter)) this.#say(IN_LINE, waiter, step);
   }
 
-  /** A waiter gave up, or has what it waited for. */
+  /** A waiter gave up, or has its lease. */
   leave(id: number, owner: Incarnation, lease: number, step: QuorumStep): void {
     const waiter = this.#find(id, owner, lease);
     if (!waiter) return;

@@ -1,6 +1,6 @@
 /**
  * The acceptor of Flease and PaxosLease: a round-based register for each name, and the rules that turn a register
- * into a lease. What it voted for it keeps until the owner's lease is over by any clock within the bounds; that
+ * into a lease. It keeps a vote until the owner's lease is over by any clock within the bounds; that
  * end is counted on the monotonic clock from the moment of the vote, so that no step of a wall clock frees it.
  */
 import {
@@ -264,7 +264,7 @@ export class RoundAcceptor {
     // An end and when that is on our clock stay a pair: a release as of a later time is counted from it.
     const untilUs = keepsOld ? old.untilUs : value.untilUs;
     const ownBallot = old === null ? value.ownBallot : ballotTime(Math.max(old.ownBallot, value.ownBallot));
-    // A helper may bring what the owner said of itself before: what it said last stays.
+    // A helper may bring older metadata of the owner: the newest stays.
     const isOlder = old !== null && old.ownBallot > value.ownBallot;
     const meta = isOlder && this.#rules.ownersWordStands ? old.meta : value.meta;
     // Or an earlier try of the same lease.
@@ -299,7 +299,7 @@ export class RoundAcceptor {
     this.#plan(row, step);
   }
 
-  /** What it tells of its value: an instant, or the span that is left. */
+  /** The end of its value, as told: an instant, or the span that is left. */
   #untilTold(row: Row, value: LeaseValue, step: RoundStep): number {
     return this.#timing.clocks === 'relative' ? Math.max(0, row.untilMono - step.monoUs) : value.untilUs;
   }

@@ -19,7 +19,7 @@ import type { RoundStep } from './config.ts';
 import type { RoundRules } from './rules.ts';
 import { BUCKET_US_MIN, type RoundTiming } from './timing.ts';
 
-/** What is drawn in a bucket: a number below this. */
+/** A draw in a bucket is a number below this. */
 const DRAWS = 256;
 /** A draw has room for so many ballots in the narrowest bucket, and for more in proportion: a process that asks more often than that is a step ahead. */
 const COUNTS_MIN = 256;

@@ -1,4 +1,4 @@
-/** What a learner believes, by name. A lease that it was told of and that has not ended is a row of numbers; what has more to it is an object. */
+/** What a learner believes, by name. A lease that it was told of and that has not ended is a row of numbers; any other belief is an object. */
 import { ballotTime, monoUs, NumberMap, type BallotTime, type Incarnation, type MonoUs } from '../../../kernel/index.ts';
 import { LEARN_ROLE, LeaseColumn, OwnerTable, Rows, type F64Column, type NameTable, type U32Column } from '../../tables/index.ts';
 

@@ -55,11 +55,11 @@ export class Round {
   readonly skewed: VoterSet = new VoterSet();
   /** How many answers came, copies included. */
   messages = 0;
-  /** What is being written. */
+  /** The value being written. */
   value: LeaseValue | null = null;
   /** The number of the proclaim that it carries; 0 if none. */
   proclaim = 0;
-  /** Of the second reading of a look-up: what the first one told. */
+  /** Of the second reading of a look-up: the answers to the first. */
   first: readonly ReadAnswer[] | null = null;
 
   constructor(purpose: Purpose, ballot: BallotTime, startMono: MonoUs, startWall: WallUs, until: MonoUs) {
@@ -134,7 +134,7 @@ export class Claim {
   tries = 0;
   trips = 0;
   hasWaited = false;
-  /** What it is told if its wait ends now: that it was not free in time, or that clocks kept it from being voted on. */
+  /** Why it fails if its wait ends now: the lease was not free in time, or clocks kept it from being voted on. */
   waitEnds: 'timeout' | 'skewed' = 'timeout';
   /** The last lease of another that was seen. */
   seen: LeaseValue | null = null;

@@ -465,7 +465,7 @@ export class Contender {
     step.emit({ kind: 'released', lease: claim.lease, byQuorum });
   }
 
-  /** Past its end: the owner has stopped, so what is left of its votes may go, unless learners whose clocks are behind count on it. */
+  /** Past its end: the owner has stopped, so its remaining votes may go, unless learners whose clocks are behind count on it. */
   #lose(claim: Claim, step: RoundStep): void {
     const { rules, timing } = this.#surroundings;
     this.#claims.delete(claim.lease);

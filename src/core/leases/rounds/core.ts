@@ -90,7 +90,7 @@ export class RoundCore implements Core<RoundMessage, LeaseCommand, LeaseEvent> {
     return monoUs(Math.min(this.#acceptor?.wakeAt ?? Infinity, this.#contender.wakeAt, this.#learner?.wakeAt ?? Infinity));
   }
 
-  /** How many entries the calendars of its roles have: a measure of what is left behind. */
+  /** How many entries the calendars of its roles have: a measure of entries left behind. */
   get planned(): number {
     return this.#contender.planned + (this.#acceptor?.planned ?? 0) + (this.#learner?.planned ?? 0);
   }

@@ -14,7 +14,7 @@ export function checkGrant(claim: Claim, round: Round, { quorum, rules }: RoundC
   invariant(claim.token > 0, 'a lease was granted without a token');
 }
 
-/** At a renewal. `deadlineMono` is the one before. */
+/** At a renewal. `deadlineMono` is the deadline before it. */
 export function checkRenewal(claim: Claim, round: Round, { quorum, rules }: RoundContext, deadlineMono: MonoUs): void {
   invariant(claim.phase === 'holding' && !claim.isStopped, 'a lease was renewed that is not held');
   invariant(claim.round === round && round.stage === 'writing', 'a round won that is void');

@@ -1,6 +1,6 @@
 /**
  * Look-ups: which process has a name, or that none does. Answers to one reading are of different instants, and a lease that its owner holds
- * throughout may be at one voter no longer and at another not yet. So voters are read twice. What is the same both times was so in between, at
+ * throughout may be at one voter no longer and at another not yet. So voters are read twice. An answer given both times was true in between, at
  * the instant when the second reading began: no other lease can have come and gone, because tokens only rise, and none at all where nothing
  * was written. A voter keeps its register as long as it keeps the promise of the first reading.
  */

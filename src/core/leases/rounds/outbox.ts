@@ -56,7 +56,7 @@ export class RoundOutbox {
     this.#send(message, unanswered, step);
   }
 
-  /** The round has failed: what it may have written for its own node goes. */
+  /** The round has failed: a value it may have written for its own node is given back. */
   giveBackRound(claim: Claim, round: Round, step: RoundStep): void {
     const { rules, owner } = this.#surroundings;
     if (round.stage === 'writing' && round.isFor(owner, claim) && rules.giveBack) this.giveBack(claim, round.ballot, step);

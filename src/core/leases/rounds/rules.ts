@@ -28,9 +28,9 @@ export interface RoundRules {
   readonly refusalIsNoVote: boolean;
   /** Rule 6: the owner has stopped before its release leaves. */
   readonly stopBeforeRelease: boolean;
-  /** Rule 6: a failed attempt is void before what it got is given back. */
+  /** Rule 6: a failed attempt is void before its votes are given back. */
   readonly voidBeforeRelease: boolean;
-  /** Rule 6: what a failed attempt got is given back. */
+  /** Rule 6: the votes of a failed attempt are given back. */
   readonly giveBack: boolean;
   /** Rule 6: a release ends only the lease it names, and only up to its ballot. */
   readonly releaseByBallot: boolean;

@@ -12,7 +12,7 @@ import type { CasRules } from './rules.ts';
 
 export type CasClaim = StorageClaim<CasDoing>;
 
-/** What a write replaces, and what it says of the token. */
+/** The record that a write replaces, and the token it writes. */
 export interface Replaced {
   readonly base: LeaseRecord | null;
   readonly version: Version | null;

@@ -11,7 +11,7 @@ import type { Sighting, Sightings } from './sightings.ts';
 
 /** What stands in the way of a claim. */
 interface Obstacle {
-  /** Until when others may have what is wanted, for all that is known. */
+  /** Until when others may have the lease, for all that is known. */
   readonly until: MonoUs;
   /** One of them is seen to live. */
   readonly isAlive: boolean;

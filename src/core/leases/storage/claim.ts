@@ -1,6 +1,6 @@
 /**
- * What a caller of this process wants or has of a name, and what is under way for it. Plain data: a snapshot is a
- * copy. The store's answer to an access is found by its number; whatever a claim no longer waits for is not heard.
+ * A caller's request for a name, or hold on it, and the accesses under way for it. Plain data: a snapshot is a
+ * copy. The store's answer to an access is found by its number; answers that a claim no longer waits for are not heard.
  */
 import { monoUs, NEVER, NO_BALLOT, wallUs, type BallotTime, type LeaseMode, type MonoUs, type WallUs } from '../../../kernel/index.ts';
 import type { Snapshot, Version } from '../../contract.ts';

@@ -44,11 +44,11 @@ export type DeltaDoing =
   | ({ readonly kind: 'writing' } & WhenRead & Writing & Ops)
   | ({ readonly kind: 'pausing' } & Writing & Ops)
   | ({ readonly kind: 'reading-back'; readonly opX: number } & WhenRead & BothRegisters & Writing & Ops)
-  /** The holder has stopped, but a renewal's write is not answered yet: its uid is the one to name. */
+  /** The holder has stopped, but a renewal's write is not answered yet: the release names its uid. */
   | ({ readonly kind: 'awaiting-write'; readonly seq: number } & Ops)
   /** The release is under way. */
   | ({ readonly kind: 'stating' } & Ops)
-  /** A question: `first` is what the first of two looks found. */
+  /** A question: `first` is the result of the first of two looks. */
   | ({ readonly kind: 'looking'; readonly opX: number; readonly first: BothRegisters | null } & WhenRead & BothRegisters & Ops)
   | ({ readonly kind: 'look-pausing'; readonly first: BothRegisters } & Ops)
   /** Data of a holder is under way to its register, or is read. */

@@ -255,7 +255,7 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
   #lostRace(claim: DeltaClaim, reading: WhenRead, x: Found<NameRecord>, step: StorageStep): void {
     if (x !== null && !isUnreadable(x)) this.#leases.ground.sightings.note(claim.name, x, step.monoUs);
     if (claim.isCalledOff) this.#leases.end(claim, step);
-    // Line 12 of Figure 2 goes on with what it read.
+    // Line 12 of Figure 2 goes on with the name it read.
     else if (this.#isLiteral) this.#judge(claim, { kind: 'reading', ops: [], opX: 0, ...reading, x, y: null }, step);
     else if (!claim.waits && x !== null) this.#leases.refuse(claim, 'contended', step);
     else this.contend(claim, step);
@@ -284,7 +284,7 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
     this.#leases.pursue(claim, this.#read(claim, false, step), this.#patience(step));
   }
 
-  /** Section 7.1. What a reader states must be what it has read. */
+  /** Section 7.1. A reader must state a name that it has read. */
   #renewsBlindly({ mode }: DeltaClaim): boolean {
     return this.#config.renewal === 'nd' && mode === 'exclusive';
   }
@@ -317,7 +317,7 @@ class DeltaLease implements StorageProtocol<DeltaDoing> {
       return;
     }
     const { desk } = this.#leases.ground;
-    // The name that this write leaves behind is the one to release, if the answer comes before the deadline.
+    // The release names the uid of this write, if the answer comes before the deadline.
     if (doing.kind === 'writing' && doing.seq !== claim.confirmed && !this.#leases.isOver(claim, step)) {
       const until = monoUs(Math.min(step.monoUs + this.#config.timing.attemptUs, claim.deadlineMono));
       desk.turn(claim, { kind: 'awaiting-write', ops: doing.ops, seq: doing.seq }, until);

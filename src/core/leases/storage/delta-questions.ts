@@ -55,7 +55,7 @@ export class DeltaQuestions {
   }
 
   /**
-   * One look tells what is there; a second that finds the same 2δ later tells that no contender of before the first is about to write. "Nobody" is
+   * One look tells the records; a second that finds the same 2δ later tells that no contender of before the first is about to write. "Nobody" is
    * certain where nothing was written, where the last name written is stated to be released, or has stood for an observation. Another's name is not
    * certain: a void write that landed late may stand over the name of a holder. While an epoch is waited out nothing is certain: the store may have
    * lost a holder's write.

@@ -4,7 +4,7 @@
  */
 import { encodeName, hashName, NAME_BYTES_MAX, RESERVED_NAME_PREFIX } from '../../../kernel/index.ts';
 
-/** The one floor of a store: what erases records with its own hands (`tenure store compact`) raises it, too. */
+/** The one floor of a store: a command that erases records itself (`tenure store compact`) raises it, too. */
 export const FLOOR_KEY: string = `${RESERVED_NAME_PREFIX}floor`;
 
 const STATEMENTS = `${RESERVED_NAME_PREFIX}said/`;

@@ -220,7 +220,7 @@ export class StorageLeases<Does extends Doing> {
     step.emit({ kind: 'granted', lease, token, ...this.#deadlines(claim), trips, waited: hasWaited });
   }
 
-  /** A renewal that carried this proclaim has ended well. The deadline never goes back, and what is over stays over. */
+  /** A renewal that carried this proclaim has ended well. The deadline never goes back, and a lease that is over stays over. */
   extend(claim: StorageClaim<Does>, ends: Ends, carried: number, step: StorageStep): void {
     const { rules } = this.ground;
     invariant(claim.phase === 'holding', 'a lease was renewed that is not held');
@@ -229,7 +229,7 @@ export class StorageLeases<Does extends Doing> {
       return;
     }
     if (ends.mono >= claim.deadlineMono || !rules.endIsFinal) {
-      // The wall clock was set forward meanwhile: what it extends may live on, but the new end has passed.
+      // The wall clock was set forward meanwhile: the lease may live on, but the new end has passed.
       if (rules.holderWatchesWall && rules.endIsFinal && step.wallUs >= ends.wall) {
         this.failRenewal(claim, step);
         return;
@@ -254,7 +254,7 @@ export class StorageLeases<Does extends Doing> {
     this.pursue(claim, this.#protocol().resting, this.later(this.ground.config.timing.retryUs, step));
   }
 
-  /** Part of a renewal: never past the deadline, so that what is lost is said to be lost. */
+  /** Part of a renewal: never past the deadline, so that a lost lease is reported as lost. */
   pursue(claim: StorageClaim<Does>, doing: Does, until: MonoUs): void {
     const isCut = this.ground.rules.endIsFinal;
     this.ground.desk.turn(claim, doing, isCut ? monoUs(Math.min(until, claim.deadlineMono)) : until);
@@ -299,7 +299,7 @@ export class StorageLeases<Does extends Doing> {
     this.#protocol().giveBack(claim, step);
   }
 
-  /** Past its deadline the holder has stopped, and no claim need wait for what it left. */
+  /** Past its deadline the holder has stopped, and no claim need wait for its record. */
   lose(claim: StorageClaim<Does>, step: StorageStep): void {
     invariant(claim.phase === 'holding', 'a lease was lost that is not held');
     claim.phase = 'releasing';

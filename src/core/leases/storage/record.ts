@@ -1,7 +1,7 @@
 /** The frame of every record of a lease on storage, and which kinds of records there are. A record that cannot be read is never taken for "nothing there": that would make a held lease free. */
 import { openRecord, sealRecord, type OpenedRecord, type Unreadable } from '../../sealed-record.ts';
 
-/** Numbers stay what they are for ever. */
+/** These numbers never change. */
 export const LEASE_RECORD_KINDS = {
   /** x: the name in a plain register. */
   name: 1,

@@ -7,7 +7,7 @@
 export interface StorageRules {
   /** Rule 12: a holder is dead when either of its clocks says so. */
   readonly holderWatchesWall: boolean;
-  /** A renewal that ends after the deadline extends nothing: what is over stays over. */
+  /** A renewal that ends after the deadline extends nothing: a lease that is over stays over. */
   readonly endIsFinal: boolean;
   /** Waits are stretched by the rate error of two clocks. */
   readonly rateMargin: boolean;
@@ -65,7 +65,7 @@ export interface CasRules extends StorageRules {
   readonly lostAnswerIsRead: boolean;
   /** A record that this process remembers to have set free is taken on the condition that it is still so. */
   readonly memoryIsChecked: boolean;
-  /** Rule 23: what is remembered of another epoch is forgotten, and a new one is waited out whatever is remembered. */
+  /** Rule 23: memories of another epoch are forgotten, and a new epoch is waited out in any case. */
   readonly memoryIsOfEpoch: boolean;
   /** Rule 16: a writer waits for every reader, and a reader for the writer. */
   readonly writersWaitForReaders: boolean;

@@ -49,7 +49,7 @@ export function covers(content: RegisterContent | null, other: RegisterContent):
   return rank === null || (content.rank !== null && compareStamps(content.rank, rank) >= 0);
 }
 
-/** What is left of two contents of the same register. */
+/** Merges two contents of the same register. */
 export function merged(a: RegisterContent | null, b: RegisterContent): RegisterContent {
   if (a === null || covers(b, a)) return b;
   if (a.kind !== b.kind || covers(a, b)) return a;
@@ -111,7 +111,7 @@ export function decodeContent(place: string, bytes: Uint8Array): RegisterContent
   return { kind: 'ranked', promised: stampAt(0), rank: rank.count === 0 ? null : rank, value, name };
 }
 
-/** Whether the bytes were written by a later version, which knows what is in them. */
+/** Whether the bytes were written by a later version, which can read them. */
 export function isLaterContent(place: string, bytes: Uint8Array): boolean {
   return openRecord(REGISTER_MAGIC, place, bytes) === 'format';
 }

@@ -254,7 +254,7 @@ export class UnitsCore implements Core<never, UnitsCommand, UnitsEvent>, Venture
     if (venture?.kind === 'repair') repairTaskEnded(venture, task, isDone, this, step);
   }
 
-  /** The unit is not what it was, as far as is known. */
+  /** The unit's identity has changed, as far as is known. */
   lost(unit: number, step: UnitsStep): void {
     if (this.config.members === null) return;
     this.#identities[unit] = null;

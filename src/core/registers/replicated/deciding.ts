@@ -20,7 +20,7 @@ export interface Deciding {
   /** The highest count of a rank that was seen, or used. */
   count: number;
   rank: Stamp | null;
-  /** What is written. */
+  /** The value that is written. */
   chosen: Uint8Array | null;
   restUntilUs: MonoUs;
 }

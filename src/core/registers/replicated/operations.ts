@@ -5,7 +5,7 @@ import type { RegisterPlace } from './keys.ts';
 import { foundBy, isQuorate, isRefusedAnywhere, type PhaseState } from './quorum-phase.ts';
 import type { TaskWish } from './unit-tasks.ts';
 
-/** What is asked of the units together. */
+/** A request to the units together. */
 export type Wish =
   | { readonly kind: 'read'; readonly at: RegisterPlace }
   | { readonly kind: 'write'; readonly at: RegisterPlace; readonly value: Uint8Array | null }
@@ -27,7 +27,7 @@ export interface Operation {
   /** The caller's number, or the number of the venture it is a part of. */
   readonly for: { readonly op: number } | { readonly venture: number };
   readonly wish: Wish;
-  /** What is put at the units in the second phase. */
+  /** The content put at the units in the second phase. */
   putting: StampedContent | null;
   phase: PhaseState;
 }

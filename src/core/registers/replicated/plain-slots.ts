@@ -1,5 +1,5 @@
 /**
- * The blocks that one life of a process writes on plain units: one for each register and unit, with one write under way. What is wanted meanwhile is
+ * The blocks that one life of a process writes on plain units: one for each register and unit, with one write under way. Contents wanted meanwhile are
  * written next, the newest only. A block whose write was not heard of is left for good, and the next one takes its place: the write may land yet, over
  * nothing that counts.
  */
@@ -14,10 +14,10 @@ interface Slot {
   readonly place: string;
   /** Which of the blocks of this life it is. */
   number: number;
-  /** What is in this block, or one before it, for certain. */
+  /** The content of this block, or one before it, for certain. */
   held: RegisterContent | null;
   writing: { readonly op: number; readonly content: RegisterContent; readonly untilUs: MonoUs } | null;
-  /** What is to be written besides. */
+  /** The content to be written next. */
   wanted: RegisterContent | null;
   /** Tasks, and what each waits for. */
   waiting: { readonly task: number; readonly content: RegisterContent }[];
@@ -60,7 +60,7 @@ export class PlainSlots {
     if (!covers(slot.held, content)) slot.wanted = slot.wanted === null ? content : merged(slot.wanted, content);
   }
 
-  /** What is to be written now; null if nothing is, or another write is under way. */
+  /** The content to be written now; null if there is none, or another write is under way. */
   write(unit: number, place: string, op: number, untilUs: MonoUs): { readonly key: string; readonly content: RegisterContent } | null {
     const slot = this.#slot(unit, place);
     const { wanted, held } = slot;

@@ -37,13 +37,13 @@ type AnyStep = Step<never, unknown>;
 /** What a phase knows of the units. */
 export interface PhaseGround<AStep extends AnyStep> {
   readonly tasks: UnitTasks<AStep>;
-  /** The identities of whole units, by what is known now; null for the others. */
+  /** The identities of whole units, as known now; null for the others. */
   readonly identities: readonly (number | null)[];
   readonly retryUs: number;
   readonly rules: UnitsRules;
   /** Identities are read once more. */
   readonly checks: boolean;
-  /** The unit is not what it was. */
+  /** The unit's identity has changed. */
   changed(unit: number, step: AStep): void;
 }
 
@@ -118,7 +118,7 @@ function advance<AStep extends AnyStep>(phase: PhaseState, ground: PhaseGround<A
   }
 }
 
-/** Whether enough units have done it, and are what they were. */
+/** Whether enough units have done it, with identities unchanged. */
 export function isQuorate(phase: PhaseState): boolean {
   return countOf(phase, 'confirmed') >= phase.needed;
 }

@@ -27,7 +27,7 @@ export interface Repair {
   readonly gathering: Map<number, string>;
   /** Tasks that put a register at the unit, and what they put. */
   readonly putting: Map<number, { readonly place: string; readonly content: RegisterContent }>;
-  /** What could not be put at the unit: it is tried again after a rest. */
+  /** Contents that could not be put at the unit: they are tried again after a rest. */
   readonly failed: { readonly place: string; readonly content: RegisterContent }[];
   restUntilUs: MonoUs;
 }

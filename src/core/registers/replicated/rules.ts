@@ -1,7 +1,7 @@
 /** The rules of registers over several units, by their names. A mutant lacks one of them; only the simulator builds mutants. */
 
 export interface UnitsRules {
-  /** What is put at fewer than a quorum of the units is not written. */
+  /** A value at fewer than a quorum of the units is not written. */
   readonly quorumWrites: boolean;
   /** A unit that can swap keeps the larger stamp: no write lands on a record that its writer has not seen. */
   readonly keepsLarger: boolean;

@@ -19,6 +19,6 @@ export interface VentureGround {
   begin(venture: number, wish: Wish, step: UnitsStep): number;
   /** The venture has come to its end. */
   ended(number: number, event: UnitsEvent, step: UnitsStep): void;
-  /** The unit is not what it was, as far as is known. */
+  /** The unit's identity has changed, as far as is known. */
   lost(unit: number, step: UnitsStep): void;
 }
