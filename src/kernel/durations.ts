@@ -9,7 +9,7 @@ import type { SpanUs } from './time.ts';
 /** A number of milliseconds, or text such as '15s', '1500ms', '1.5s', '2m', '1h30m', '1d', '250us'. */
 export type Duration = number | string;
 
-/** 365 days. What is longer is a mistake in the unit far more often than a wish. */
+/** 365 days. A longer one is a wrong unit far more often than a wish. */
 export const DURATION_US_MAX: SpanUs = 31_536_000_000_000 as SpanUs;
 
 const EXAMPLES = "write it like '15s', '1500ms', '1.5s', '2m', '1h30m', '1d' or '250us'";

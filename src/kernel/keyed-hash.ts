@@ -43,7 +43,7 @@ export function keyedHash({ k0, k1 }: HashKey, bytes: Uint8Array, start: number,
     v2 = (v2 << 16) | (v2 >>> 16);
     v0 ^= word;
   }
-  // The last word, with the length, and the end: the same round, in a loop of its own, so that the one above has no branches.
+  // The last word, with the length, and the end: the same round, in a loop of its own, so that the loop above has no branches.
   let last = length << 24;
   if (at + 2 < end) last |= byteAt(bytes, at + 2) << 16;
   if (at + 1 < end) last |= byteAt(bytes, at + 1) << 8;

@@ -23,7 +23,7 @@ export function encodePrefix(text: string): Uint8Array {
   return text === '' ? new Uint8Array(0) : encodeName(text);
 }
 
-/** The bytes of a name, reserved names included. Throws `TENURE_BAD_NAME` for what is no name. */
+/** The bytes of a name, reserved names included. Throws `TENURE_BAD_NAME` unless it is a name. */
 export function encodeName(text: string): Uint8Array {
   const bytes = new Uint8Array(nameLength(text));
   let at = 0;
@@ -162,7 +162,7 @@ export function equalBytes(a: Uint8Array, aStart: number, aEnd: number, b: Uint8
   return true;
 }
 
-/** Negative if a's bytes come first, positive if b's do, 0 if they are the same. A prefix comes before what it begins. */
+/** Negative if a's bytes come first, positive if b's do, 0 if they are the same. A prefix comes before longer bytes that begin with it. */
 export function compareBytes(a: Uint8Array, aStart: number, aEnd: number, b: Uint8Array, bStart: number, bEnd: number): number {
   for (let i = aStart, j = bStart; i < aEnd && j < bEnd; i++, j++) {
     const difference = byteAt(a, i) - byteAt(b, j);
@@ -187,7 +187,7 @@ export function compareNames(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** How many bytes the name takes. Throws for what is no name. */
+/** How many bytes the name takes. Throws unless it is a name. */
 function nameLength(text: string): number {
   if (typeof text !== 'string') throw refusal(String(text), 'a name is text');
   let length = 0;

@@ -43,7 +43,7 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   log: ['logger'],
 };
 
-/** The options themselves. Throws `TENURE_BAD_ARGUMENT` for what is none of them, or of the wrong kind. */
+/** The options themselves. Throws `TENURE_BAD_ARGUMENT` for an unknown option, or a value of the wrong kind. */
 export function checkOptions<Options extends object>(call: string, options: Options, table: OptionTable<Options>): Options {
   // Functions have properties as well; a caller that passes one has mixed up the order.
   if (!isObject(options)) {
@@ -70,7 +70,7 @@ export function checkFunction(call: string, what: string, value: unknown): void 
 
 /** In words, and how it is told. */
 const KINDS: Readonly<Record<Exclude<OptionKind, 'any'>, { readonly words: string; readonly has: (value: unknown) => boolean }>> = {
-  // By what it can do: a signal of another realm, as in tests with Jest, is none of our class.
+  // By its members: a signal of another realm, as in tests with Jest, is none of our class.
   signal: { words: 'an AbortSignal', has: (value) => isObject(value) && 'aborted' in value && 'addEventListener' in value },
   function: { words: 'a function', has: (value) => typeof value === 'function' },
   boolean: { words: 'true or false', has: (value) => typeof value === 'boolean' },
