@@ -18,7 +18,7 @@ import { consensusCodec } from './consensus.ts';
 import { intervalCodec } from './intervals.ts';
 import { lanesCodec } from './lanes.ts';
 
-/** Numbers stay what they are for ever. */
+/** These numbers never change. */
 const KINDS = [
   'publish',
   'published',

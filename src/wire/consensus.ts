@@ -4,7 +4,7 @@ import type { ConsensusMessage } from '../core/index.ts';
 import type { ByteReader, ByteWriter } from './bytes.ts';
 import type { Codec } from './codec.ts';
 
-/** Numbers stay what they are for ever. */
+/** These numbers never change. */
 const KINDS = [
   'estimate',
   'newestimate',

@@ -38,7 +38,7 @@ export const FAREWELLS = {
   redundant: 4,
   badFrame: 5,
   silent: 6,
-  /** It sent what is no message, or none that it may send. */
+  /** The peer sent bytes that are no message, or a message that it may not send. */
   forged: 7,
 } as const;
 

@@ -45,7 +45,7 @@ export type Role = 'member' | 'client';
 
 /** What all members must agree on: where they do not, a restarted member's silence protects nothing. */
 export interface CellConfig {
-  /** With its parameters, as text: what they mean is the engine's business. */
+  /** With its parameters, as text: the engine gives them their meaning. */
   readonly engine: string;
   readonly maxTermUs: number;
   readonly rateErrorPpm: number;
@@ -55,7 +55,7 @@ export interface CellConfig {
   readonly view: number;
 }
 
-/** A client states what it has been told and takes the rest from the members. */
+/** A client states the fields it was configured with and takes the rest from the members. */
 export type StatedConfig = Partial<CellConfig> & {
   /** The view that its side is in, as bytes, once that is another than the first: the other fields speak of the first one then. */
   readonly viewBytes?: Uint8Array;
@@ -150,7 +150,7 @@ export function writeHello(out: ByteWriter, hello: Hello): void {
   endFrame(out, start, HANDSHAKE_BYTES_MAX);
 }
 
-/** Null for what is no hello. Of a hello whose versions have nothing in common with ours only the versions are read. */
+/** Null if the bytes are no hello. Of a hello whose versions have nothing in common with ours only the versions are read. */
 export function readHello(input: ByteReader): Hello | VersionRange | null {
   const opening = readOpening(input);
   if (opening === null) return null;
@@ -259,7 +259,7 @@ function readOpening(input: ByteReader): Challenge | null {
 
 const VIEW_BYTES = 'viewBytes';
 
-/** Each field has its name and its length, so that a reader can step over what it does not know. */
+/** Each field has its name and its length, so that a reader can step over unknown fields. */
 function writeConfig(out: ByteWriter, config: StatedConfig): void {
   const stated = CONFIG_FIELDS.filter((field) => config[field] !== undefined);
   const { viewBytes } = config;

@@ -1,4 +1,4 @@
-/** Names and metadata on the wire: their length, then their bytes. What is read points into the frame. */
+/** Names and metadata on the wire: their length, then their bytes. Names and metadata that are read point into the frame. */
 import { isValidNameBytes } from '../kernel/index.ts';
 import { META_BYTES_MAX, type NamedMessage } from '../core/index.ts';
 import type { ByteReader, ByteWriter } from './bytes.ts';

@@ -92,7 +92,7 @@ const VIEW = 65536;
 const VIEW_META = 131072;
 /** The number of a bundle. */
 const BUNDLE_NUMBER = 262144;
-/** What is in a bundle, with the count of a page. */
+/** The digest of a bundle, with the count of a page. */
 const SUMS = 524288;
 /** With a flag, at the very end: the row of a renewal that may join a bundle, and of a vote that has, whose number follows. */
 const JOINS = 1048576;

@@ -1,6 +1,6 @@
 /**
  * How several services share one connection. The kind of a frame names the service it is for: leases have the kind that every message had before
- * there were other services, so a frame of theirs is what it was in version 2, byte for byte; service n has the kind `FIRST_SERVICE_KIND` + n.
+ * there were other services, so a frame of theirs is the same as in version 2, byte for byte; service n has the kind `FIRST_SERVICE_KIND` + n.
  * And what a side states of its services in the handshake.
  */
 import type { ByteReader, ByteWriter } from './bytes.ts';
