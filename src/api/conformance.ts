@@ -1,7 +1,7 @@
 /**
  * What every lease service has to keep, whatever engine is behind it, as tests for any test runner. The suite
  * is given a function that names and runs a test, and a function that opens a place: a service with room for any
- * number of clients. What a place can do decides what is asked of it.
+ * number of clients. A place is tested only on its abilities.
  */
 import assert from 'node:assert/strict';
 import { claimClosing } from './conformance/closing.ts';
@@ -24,7 +24,7 @@ export interface LeaseServiceConformanceOptions {
   readonly test: (name: string, body: () => Promise<void>) => unknown;
   /** Called for each test. */
   readonly open: () => Promise<LeasePlace>;
-  /** What the places can do; what they cannot is not asked of them. */
+  /** The abilities of the places; they are tested on no others. */
   readonly can?: {
     /** `cutOff` and `mend`. */
     readonly cut?: boolean;
@@ -45,7 +45,7 @@ export interface LeaseServiceConformanceOptions {
 
 /** A holder is told to stop this part of its term before the end. */
 const MARGIN = 0.1;
-/** What is left of a term is told in terms of any clock: stretched for the member's and for one's own, by the largest rate error there may be. */
+/** The rest of a term is told in terms of any clock: stretched for the member's and for one's own, by the largest rate error there may be. */
 const STRETCHED_MAX = (1.2 / 0.8) ** 2;
 
 export function leaseServiceConformance({ test, open, can = {} }: LeaseServiceConformanceOptions): void {

@@ -9,7 +9,7 @@ import { onAbort } from './signals.ts';
 interface Call {
   readonly number: number;
   readonly signal: AbortSignal | undefined;
-  /** Gives the command to the core; what it throws ends the call. */
+  /** Gives the command to the core; an error it throws ends the call. */
   readonly send: () => void;
   /** The caller has given it up. */
   readonly abandoned?: () => void;

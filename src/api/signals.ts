@@ -9,7 +9,7 @@ export interface SignalOnly {
 
 export const SIGNAL_ONLY: OptionTable<SignalOnly> = { signal: 'signal' };
 
-/** Calls `act` when the signal aborts, at most once; what it returns takes that back. */
+/** Calls `act` when the signal aborts, at most once. Returns a function that takes that back. */
 export function onAbort(signal: AbortSignal | undefined, act: (reason: Error) => void): () => void {
   if (!signal) return () => {};
   // A reason can be anything; it is an error unless the caller chose otherwise.

@@ -53,7 +53,7 @@ export function logDiskFailed(member: string): TenureError {
   return new TenureError('TENURE_DISK_FAILED', message, { service: 'broadcast', member });
 }
 
-/** If members go on from what they remember, the others were not waited for. */
+/** If some members go on with their memory, the others were not waited for. */
 export function broadcastNotBegun(absent: readonly string[], barred: readonly string[]): TenureError {
   const [missing, going] = [barred.length > 0 ? '' : absent.join(', '), barred.join(', ')];
   const why =

@@ -39,7 +39,7 @@ const TOGETHER_BYTES = 128 * 1024;
 export class PublishQueue {
   readonly #ground: PublishQueueGround;
   #queue: Waiting[] = [];
-  /** Where the queue begins: what is before it is gone. */
+  /** Where the queue begins: entries before it are gone. */
   #head = 0;
   #queueBytes = 0;
   /** Messages that the core has, by their numbers. */

@@ -29,9 +29,9 @@ export class LogReader<Made> {
   readonly #ground: ReaderGround<Made>;
   #after: number;
   #isAsked = false;
-  /** What has come and is not read yet: a page, or why there is none. */
+  /** The answer that has come and is not read yet: a page, or why there is none. */
   #came: readonly Made[] | Gone | null = null;
-  /** Of what it has read; null if it has read nothing. */
+  /** Of the messages it has read; null if there are none. */
   #epoch: number | null;
   #over: { readonly error: unknown } | null = null;
   #wake: (() => void) | null = null;

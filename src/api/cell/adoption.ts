@@ -1,5 +1,5 @@
 /**
- * What a client takes for the configuration of its cell: the one that a majority of the members states alike. Members that
+ * The configuration that a client takes for its cell's: a majority of the members states it alike. Members that
  * state something else are turned away, by name, because votes across two configurations protect nothing. Where no
  * majority is reached in time, the client begins with what most reached members state; it has no majority then, and if
  * a majority turns out to state something else, the client is over: it cannot go on with other terms under the same incarnation.
@@ -45,7 +45,7 @@ export class Adoption {
     this.#ground = ground;
   }
 
-  /** A member has proved itself and says what it keeps to. Null: it may come up. */
+  /** A member has proved itself and states its configuration. Null: it may come up. */
   judge({ id, config }: PeerInfo): TenureError | null {
     const stated = understood(id, config, this.#ground.memberIds.length);
     if (stated instanceof TenureError) {
@@ -123,7 +123,7 @@ export class Adoption {
     this.#ground.adopted(stated);
   }
 
-  /** The configuration that most members state; of two with as many members, the one stated first. */
+  /** The configuration that most members state; of two with as many members, the first stated. */
   #most(): Stated | null {
     let most: Stated | null = null;
     let count = 0;
@@ -147,7 +147,7 @@ export class Adoption {
   }
 }
 
-/** What is stated may come from a newer version, which has engines that this one does not know. */
+/** A stated configuration may come from a newer version, which has engines that this one does not know. */
 function understood(id: string, config: StatedConfig, members: number): Stated | TenureError {
   const { engine = 'nothing', viewBytes } = config;
   const view = viewBytes === undefined ? null : decodeView(viewBytes, 0, viewBytes.length);

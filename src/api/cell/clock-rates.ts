@@ -53,7 +53,7 @@ export class ClockRates {
     this.#verdict = verdict;
     const isOff = verdict.own !== 'fine';
     const wasOff = this.#off !== null;
-    // Set before the core hears of it: what it loses over this is lost for this reason.
+    // Set before the core hears of it: leases it loses over this are lost for this reason.
     if (isOff) this.#off = this.#ownClockOff(verdict.own === 'slow');
     else this.#off = null;
     // While the own clock is off the core is told again and again: its silence begins anew each time.

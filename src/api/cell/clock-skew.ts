@@ -37,7 +37,7 @@ export function offsetsText(members: readonly MemberReach[]): string {
     .join(', ');
 }
 
-/** What is wrong with the clocks, as seen from here; null if nothing is. An engine that was told of a skew holds clocks to it, the others to what ballots may be ahead. */
+/** What is wrong with the clocks, as seen from here; null if nothing is. An engine that was told of a skew holds clocks to it, other engines to the bound on ballots that are ahead. */
 export function clockTrouble(members: readonly MemberReach[], { skewUs, timing }: Pick<Engine, 'skewUs' | 'timing'>): TenureError | null {
   const boundUs = skewUs || timing.aheadUsMax;
   const offsets = skewedMembers(members, boundUs);

@@ -13,7 +13,7 @@ import { memberText, readMemberText, type Membership } from './membership.ts';
 import type { Running } from './running.ts';
 import { tellView, type CellView } from './told-view.ts';
 
-/** What is to be otherwise. What is so already stays, so the same change can be asked for again. */
+/** A wanted change. Parts that are so already stay, so the same change can be asked for again. */
 export interface MemberChange {
   /** New members, by id: their addresses. Start them first. */
   readonly add?: Readonly<Record<string, string>>;
@@ -30,7 +30,7 @@ export interface MemberChange {
 
 export interface ChangeOptions {
   readonly signal?: AbortSignal;
-  /** Told whenever what it waits for is something else. */
+  /** Called whenever the change waits for something else. */
   readonly onProgress?: (progress: ChangeProgress) => void;
 }
 
@@ -60,7 +60,7 @@ const MEMBERS_MAX = 64;
 /** Numbers of the leases of views: apart from the numbers of leases, and of calls to members. */
 const FIRST_NUMBER = LEASE_NUMBERS_MAX + 1 + 2 ** 40;
 
-/** What the cell is to be like, from what it is like; throws what cannot be. */
+/** Makes the wanted cell from the current one; throws if that cannot be. */
 export function targetOf(change: MemberChange): (cur: ViewConfig) => ViewConfig {
   const { add = {}, remove = [], replace, maxTerm, rateError, replication } = change;
   const added = { ...add, ...(replace ? { [replace.by]: replace.address } : {}) };

@@ -351,7 +351,7 @@ export class CellNode {
     this.#news.emit('news');
   }
 
-  /** It votes no more, and says so. What it holds goes on as long as its connections do. */
+  /** It votes no more, and says so. Its leases go on as long as its connections do. */
   #removed(error: TenureError): void {
     if ('error' in this.#health) return;
     this.#health = { kind: 'voteless', error };
@@ -406,7 +406,7 @@ export class CellNode {
     void this.#options.transport.close();
   }
 
-  /** What it cannot keep it does not promise: others vote without it. */
+  /** It promises nothing that it cannot keep: others vote without it. */
   #diskFailed(why: DiskFailure): void {
     const { run } = this;
     if (!run) return;

@@ -50,7 +50,7 @@ export interface JoinOptions extends Omit<ConnectOptions, 'name' | 'secret' | 't
    * more than a majority to be up. For platforms that may run two processes of one member at once.
    */
   readonly succession?: SuccessionMode;
-  /** Which consensus orders what is broadcast, the same for all members: 'fast-ct'. */
+  /** Which consensus orders broadcast messages, the same for all members: 'fast-ct'. */
   readonly consensus?: BroadcastConsensus;
   /**
    * Stores a view: called whenever this member goes to another one, and a change of the cell waits until enough members have stored it. Once it resolves,

@@ -59,7 +59,7 @@ const EXPLANATIONS: Record<RefusalReason, (name: string, missing: string, offset
   cancelled: (name) => ['TENURE_CLOSED', `the request for ${name} was cancelled`],
 };
 
-/** After how long a quorum votes that does not yet because members keep silent; null if that is not what is missing, or if it is unknown. */
+/** After how long a quorum votes that does not yet because members keep silent; null if no quorum is missing for that reason, or if it is unknown. */
 export function quorumInMs(silencesMs: readonly (number | null)[]): number | null {
   const silent = silencesMs.filter((ms): ms is number => ms !== null && ms > 0).sort((a, b) => a - b);
   const missing = quorumOf(silencesMs.length) - silencesMs.filter((ms) => ms === 0).length;

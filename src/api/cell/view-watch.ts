@@ -29,7 +29,7 @@ interface ViewWatchGround {
 
 export class ViewWatch {
   readonly #ground: ViewWatchGround;
-  /** What a member votes in is what it states. */
+  /** A member states the view that it votes in. */
   #adopted: View | null = null;
   #id: string | undefined;
   /** Ends when all that was to be stored is, or could not be. */
@@ -57,7 +57,7 @@ export class ViewWatch {
     this.#ground.changed(view);
   }
 
-  /** This member votes in it. Views are stored one after the other: of two that are written at once the earlier might be what is found in the end. */
+  /** This member votes in it. Views are stored one after the other: of two that are written at once the earlier might be stored last. */
   adopted(view: View, isKept: boolean): void {
     const { store } = this.#ground;
     this.#adopted = view;

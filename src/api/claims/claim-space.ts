@@ -1,4 +1,4 @@
-/** The integers of one space, as one process claims them. What is granted is this process's for ever: no other claim gets any of it, and nothing is given back. */
+/** The integers of one space, as one process claims them. Granted integers are this process's for ever: no other claim gets any of them, and none is given back. */
 import { checkBlockSize, checkSpace } from '../../core/index.ts';
 import { checkOptions, type OptionTable } from '../../kernel/index.ts';
 import { atCaller } from '../call-stacks.ts';

@@ -1,6 +1,6 @@
 /**
  * Unique ids from claimed blocks. An id of the block at hand costs an addition and a promise that is resolved already; the next block is asked for when half
- * of this one is used, and is as large as what is used in a second. A loop that waits for nothing else still lets the process do its other work now and then.
+ * of this one is used, and has as many ids as are used in a second. A loop that waits for nothing else still lets the process do its other work now and then.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { KeepAlive } from '../../runtime/index.ts';
@@ -77,7 +77,7 @@ export class IdSource implements AsyncSequence<number> {
     return undefined;
   }
 
-  /** Ends it. What is left of its block is a gap, and what it was asking for is withdrawn. */
+  /** Ends it. The rest of its block is a gap, and the block it was asking for is withdrawn. */
   async return(): Promise<IdResult> {
     if (this.#state === 'open') this.#state = 'ended';
     this.#stop();

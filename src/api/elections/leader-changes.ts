@@ -10,7 +10,7 @@ export interface Leader {
   /** Which start of which process: changes with every restart. */
   readonly incarnation: number;
   readonly token: number;
-  /** What it says of itself. Empty if nothing. */
+  /** Its metadata. Empty if none. */
   readonly value: Uint8Array;
   /** The same, as text. */
   readonly text: string;

@@ -1,6 +1,6 @@
 /**
  * A fence in a database: a row of two numbers for each name, and three statements. Each changes one row if the token is admitted and none if it comes
- * too late; a writer does it in one transaction with what it protects. PostgreSQL, and most others with other parameter signs.
+ * too late; a writer runs it in one transaction with its protected writes. PostgreSQL, and most others with other parameter signs.
  */
 import { TenureError } from '../../kernel/index.ts';
 

@@ -30,7 +30,7 @@ export async function acquireAll(names: readonly string[], options: AcquireOptio
   const leases: Lease[] = [];
   try {
     for (const name of wanted.sort(compareNames)) {
-      // What is left of the time given for all. Nothing left is a try: what is free is not refused for want of a round trip.
+      // What is left of the time given for all. With nothing left it is a try: a free lease is not refused for want of a round trip.
       const leftMs = Math.max(0, endUs - clocks.mono()) / 1000;
       leases.push(await acquire(name, endUs === Infinity ? options : { ...options, wait: leftMs }));
     }

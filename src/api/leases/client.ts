@@ -8,9 +8,9 @@ import type { Lease } from './lease.ts';
 import type { HolderAnswer, Listing } from './questions.ts';
 import type { AcquireOptions, TryResult } from './requests.ts';
 
-/** What is done under a lease. */
+/** Work under a lease. */
 export type Work<T> = (lease: Lease) => Promise<T> | T;
-/** What is done under several; `signal` aborts with the first of them. */
+/** Work under several leases; `signal` aborts with the first of them. */
 export type WorkUnderAll<T> = (leases: readonly Lease[], signal: AbortSignal) => Promise<T> | T;
 
 export interface CloseOptions {
@@ -51,7 +51,7 @@ export interface LeaseClient extends AsyncDisposable {
   /** An election: candidates, a leader, and observers. */
   elect(name: string, options?: ElectionOptions): Election;
 
-  /** Tells what is held under the prefix and then, as hints, what changes; what may have been missed is told as a gap. */
+  /** Tells the leases held under the prefix and then, as hints, changes; where some may have been missed it tells of a gap. */
   watch(prefix?: string, options?: WatchOptions): Watch;
 
   /** Asks for the holder of the lease; asks again if too few answered in time. */

@@ -26,7 +26,7 @@ function ofItem({ within: _within, ...rest }: AcquireOptions): AcquireOptions {
   return rest;
 }
 
-/** The collection that is named; what is wrong with the options is said elsewhere. */
+/** The collection that is named; the options are checked elsewhere. */
 export function withinOf(options: AcquireOptions | null): string | undefined {
   return options?.within;
 }

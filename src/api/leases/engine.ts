@@ -69,7 +69,7 @@ type Missing =
   | 'slots'
   | 'sync';
 
-/** `what` is what it cannot do, `instead` what to do. */
+/** `what` is the missing ability, `instead` the advice. */
 export function unsupportedByEngine(
   { name: engine, granter = `the engine '${engine}'`, other = 'choose another engine' }: Pick<LeaseEngine, 'name' | 'granter' | 'other'>,
   missing: Missing,

@@ -1,4 +1,4 @@
-/** What it means that a lease was lost. */
+/** The errors that tell of a lost lease. */
 import { TenureError } from '../../kernel/index.ts';
 
 /** Which of its holder's own conditions ended a lease. */

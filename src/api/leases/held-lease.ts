@@ -1,5 +1,5 @@
 /**
- * A lease as its process keeps it: whether it is over and why, and the signal of its holder. What it says of itself is
+ * A lease as its process keeps it: whether it is over and why, and the signal of its holder. Its validity and remaining time are
  * computed from the clocks when it is asked, so a stalled or sleeping process learns the truth with its first
  * question, whatever timers did. Callers have a `Lease`, which shows of this only what they may use.
  */

@@ -119,7 +119,7 @@ export class Lease {
 
   /**
    * Hands it over to the first waiter in line, or to a waiter that `waiters` told of, in two messages instead of the four of a release and a turn. You must have stopped before you call this. Resolves to whether it was handed over: if
-   * no waiter was there in a few round trips it resolves to false, and you still hold it and may go on. It is renewed no more meanwhile, for half of what is left at most. A lease that has a quarantine is not handed over. Not every engine can:
+   * no waiter was there in a few round trips it resolves to false, and you still hold it and may go on. It is renewed no more meanwhile, for half of the remaining time at most. A lease that has a quarantine is not handed over. Not every engine can:
    * TENURE_UNSUPPORTED.
    */
   async transfer(to?: LeaseWaiter): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** Proclaims under way: holders that changed what they say of themselves, or the data under their lease, and wait until it can be relied on that others are told. */
+/** Proclaims under way: holders that changed their metadata, or the data under their lease, and wait until it can be relied on that others are told. */
 import type { LeaseCommand } from '../../core/index.ts';
 import { TenureError } from '../../kernel/index.ts';
 import { PendingCalls } from '../pending-calls.ts';

@@ -102,7 +102,7 @@ export class Questions {
     return { leases, certain: answer.certain };
   }
 
-  /** What has just begun or ended is at some members only: by now it may be certain. */
+  /** A lease that has just begun or ended is at some members only: by now it may be certain. */
   async #makeSure(told: ListedLease[], signal: AbortSignal | undefined): Promise<ListedLease[]> {
     const unsure = told.filter(({ certain }) => !certain);
     if (unsure.length === 0 || unsure.length > ASKED_SINGLY_MAX) return told;

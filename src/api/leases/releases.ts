@@ -4,7 +4,7 @@ import { NumberMap } from '../../kernel/index.ts';
 import type { Clocks, KeepAlive } from '../../runtime/index.ts';
 import type { HeldLease } from './held-lease.ts';
 
-/** What is given back in passing is waited for as long as so many attempts take. */
+/** A release in passing is waited for as long as so many attempts take. */
 const GIVE_BACK_ATTEMPTS = 4;
 
 interface ReleaseGround {

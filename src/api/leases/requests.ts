@@ -32,7 +32,7 @@ export interface AcquireOptions {
   /** The collection that this is an item of: it is held shared as long as the item is. An exclusive holder of the collection excludes all its items. */
   readonly within?: string;
   /**
-   * Any of so many slots of the name, each held by one: worker ids, connections to something that allows a few. `slot` is the one to try first. Plain
+   * Any of so many slots of the name, each held by one: worker ids, connections to something that allows a few. `slot` is tried first. Plain
    * `acquire` excludes them all. Not every engine can: TENURE_UNSUPPORTED.
    */
   readonly slots?: number;
@@ -300,7 +300,7 @@ export class Requests {
   }
 }
 
-/** The caller may use its buffer again, and what it said must stay. */
+/** The caller may use its buffer again, and the metadata must stay. */
 export function copyMeta(meta: Uint8Array | string): Uint8Array {
   if (typeof meta === 'string') return Buffer.from(meta);
   if (meta instanceof Uint8Array) return Uint8Array.from(meta);

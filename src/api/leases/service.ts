@@ -39,7 +39,7 @@ import { Works } from './works.ts';
 
 /** A wait without limit: a year. The longest duration there is. */
 const WAIT_US_MAX = parseDuration('365d');
-/** The upper half of all numbers is for what is no business of this service. */
+/** The upper half of all numbers is for leases that are not this service's. */
 export const LEASE_NUMBERS_MAX: number = (LEASE_NUMBER_MAX + 1) / 2 - 1;
 
 const NO_OPTIONS: AcquireOptions = {};
@@ -225,7 +225,7 @@ export class LeaseService implements LeaseSource {
     return this.#releases.send(lease, afterUs);
   }
 
-  /** It is renewed no more, and so is what it stands under. */
+  /** It is renewed no more, nor is the lease it stands under. */
   lapse({ grant, above }: HeldLease): void {
     this.#ground.driver.command({ kind: 'lapse', lease: grant.number, name: grant.nameBytes });
     if (above) this.lapse(above);
@@ -417,8 +417,8 @@ export class LeaseService implements LeaseSource {
   // ── How it ends ────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Ends every waiting call with `why`, tells every holder to stop, and gives back what has stopped: a lease that was
-   * acquired by hand at once, since its holder calls this, and the lease of a work when the work has ended. What goes on
+   * Ends every waiting call with `why`, tells every holder to stop, and gives back leases whose holders have stopped: a lease that was
+   * acquired by hand at once, since its holder calls this, and the lease of a work when the work has ended. Work that goes on
    * at its deadline, or after the time given, keeps its lease, which is renewed no more and runs out. `handsOver`: leases that are given back go to their waiters.
    */
   async close(why: TenureError, { timeoutUs, handsOver = false }: LeaveOptions = {}): Promise<void> {

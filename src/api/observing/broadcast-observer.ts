@@ -14,7 +14,7 @@ export class BroadcastObserver {
     this.#outlets = outlets;
   }
 
-  /** Whether what is delivered goes into a history. */
+  /** Whether deliveries go into a history. */
   get keepsHistory(): boolean {
     return this.#outlets.history !== null;
   }

@@ -2,7 +2,7 @@
 import type { ClaimRefusal, DiskStanding } from '../../core/index.ts';
 import type { Outlets } from './outlets.ts';
 
-/** What is claimed: an interval, or a block of a size. */
+/** A claim: an interval, or a block of a size. */
 export type ObservedWish = { readonly space: string } & ({ readonly from: number; readonly to: number } | { readonly size: number });
 
 export class ClaimObserver {

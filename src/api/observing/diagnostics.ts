@@ -28,7 +28,7 @@ interface OfClaim extends Origin {
   readonly claim: number;
 }
 
-/** Every channel, and what is published on it. */
+/** Every channel, and its events. */
 export interface TenureEvents {
   'tenure:lease:requested': Origin & { readonly name: string; readonly request: number };
   /** `queued`: it had to wait for others. */
@@ -107,7 +107,7 @@ export const CHANNELS: { readonly [K in TenureChannel]: Channel } = {
   'tenure:history:failed': channel('tenure:history:failed'),
 };
 
-/** Hears every event of one channel, of all cells of this process, typed; what it returns ends that. */
+/** Hears every event of one channel, of all cells of this process, typed. Returns a function that ends it. */
 export function observe<K extends TenureChannel>(name: K, listener: (event: TenureEvents[K]) => void): () => void {
   // The channels carry what the table above says: only this package publishes on them.
   const hear = (event: unknown): void => listener(event as TenureEvents[K]);

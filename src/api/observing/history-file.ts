@@ -23,7 +23,7 @@ export const HISTORY_QUEUE_BYTES_MAX: number = 8 * 1024 * 1024;
 const BATCH_MS = 20;
 const BATCH_BYTES = 64 * 1024;
 
-/** Of a record without what is the same in all of them. */
+/** A record without the fields that are the same in all of them. */
 export type HistoryEntry = HistoryRecord extends infer R
   ? R extends HistoryRecord
     ? Omit<R, 'at' | 'node' | 'incarnation'>
@@ -173,7 +173,7 @@ export function openHistory(history: string | HistoryOptions, origin: Origin, on
   return new HistoryFile(path, disk, origin, onFailure);
 }
 
-/** Beyond this, the wall clock and what is made of it are brought into line. */
+/** Beyond this difference, stamps are brought into line with the wall clock. */
 const LINE_US = 2000;
 /** Clocks that were read further apart than this say nothing of each other. */
 const APART_US = 100;

@@ -8,7 +8,7 @@ import type { LeaseMode, TenureError } from '../../kernel/index.ts';
 import { LeaseTally } from './counters.ts';
 import type { Outlets } from './outlets.ts';
 
-/** What is told of a lease. */
+/** A lease, as observers are told of it. */
 export interface ObservedLease {
   readonly name: string;
   readonly token: number;

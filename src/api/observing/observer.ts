@@ -131,7 +131,7 @@ export class Observer {
     this.partFailed(error);
   }
 
-  /** It votes no more, or a service beside leases is over, and it lives on: what it holds is told of as before. */
+  /** It votes no more, or a service beside leases is over, and it lives on: its leases are told of as before. */
   partFailed(error: TenureError): void {
     this.#outlets.publish('tenure:cell:failure', { error });
     this.#outlets.log.say('error', { code: error.code }, error.message);

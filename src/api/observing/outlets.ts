@@ -9,7 +9,7 @@ export interface OutletOptions extends Origin {
   readonly history?: string | HistoryOptions | undefined;
 }
 
-/** What is published on a channel, besides whose event it is. */
+/** An event on a channel, without its origin. */
 type Facts<K extends TenureChannel> = Omit<TenureEvents[K], keyof Origin>;
 
 export class Outlets {

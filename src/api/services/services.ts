@@ -34,7 +34,7 @@ export interface ServicesGround {
   readonly news: (signal: AbortSignal | undefined) => Promise<void>;
   /** A service is over on this node, or not well. */
   readonly failed: (error: TenureError) => void;
-  /** A peer that sent what it may not send, or has set a service otherwise. */
+  /** A peer sent a message that it may not send, or has set a service otherwise. */
   readonly refused: (who: string, error: TenureError) => void;
 }
 
@@ -92,7 +92,7 @@ export class Services {
     return false;
   }
 
-  /** A member runs what it has from its beginning, unless a service is to be asked for; a client waits until it is asked, and until members have said how each is set. */
+  /** A member runs its services from its beginning, except those that begin when asked for; a client waits until it is asked, and until members have said how each is set. */
   begin(): void {
     if (!this.#isMember(this.#ground.self)) return;
     for (const kind of this.#ground.kinds) if (kind.begins === 'at once' && this.#isHad(kind)) this.#mount(kind, kind.text);

@@ -9,7 +9,7 @@ export function storageClosed(): TenureError {
   return new TenureError('TENURE_CLOSED', 'this storage was closed; open it again');
 }
 
-/** What is known of a request that was refused. */
+/** The circumstances of a refused request. */
 interface Circumstances {
   readonly url: string;
   /** Why the last access failed, if one did. */

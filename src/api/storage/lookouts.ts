@@ -54,7 +54,7 @@ export class Lookouts {
     const targets = isExact ? this.#names : this.#prefixes;
     const target = targets.get(text) ?? { text, isExact, watches: 0, callOff: () => {} };
     targets.set(text, target);
-    // A caller that begins to watch asks what is held: the first look is that.
+    // A caller that begins to watch asks for the held leases: that is the first look.
     if (target.watches++ === 0) this.#plan(target);
   }
 
@@ -67,7 +67,7 @@ export class Lookouts {
     for (const name of this.#known.keys()) if (!this.#isWatched(name)) this.#known.delete(name);
   }
 
-  /** Is to be told the answers to what is asked next. What comes after an access has failed may be no answer of the store. */
+  /** Is to be told the answers to the next question. An answer that comes after an access has failed may not be the store's. */
   listener(): (name: string, answer: NameAnswer) => void {
     const troubles = this.#troubles;
     return (name, answer) => this.#note(name, answer, answer.certain || troubles === this.#troubles);

@@ -207,9 +207,9 @@ export class StorageNode {
     this.#endHints = await store.watch('', hint, this.access).catch(() => this.#endHints);
   }
 
-  // ── What is asked of it ────────────────────────────────────────────────────────────────────────────
+  // ── Commands ───────────────────────────────────────────────────────────────────────────────────────
 
-  /** The core answers for single names. What is more than that is done here. */
+  /** The core answers for single names. Lists and watches are done here. */
   #leaseDriver(): LeaseDriver {
     const driver = this.#driver;
     return {

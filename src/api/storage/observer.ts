@@ -4,7 +4,7 @@ import type { TenureError } from '../../kernel/index.ts';
 import { LeaseObserver } from '../observing/lease-observer.ts';
 import { Outlets, type OutletOptions } from '../observing/outlets.ts';
 
-/** What is counted of the store. */
+/** Counts of the store. */
 export interface StoreTally {
   /** Accesses that failed, or whose outcome is unknown. */
   failures: number;

@@ -27,7 +27,7 @@ export interface StorageOptions extends OpenStoreOptions {
   readonly history?: string | HistoryOptions;
 }
 
-/** What is left of them opens the store. */
+/** Options of leases; the others open the store. */
 const OF_LEASES: OptionTable<Omit<StorageOptions, keyof OpenStoreOptions>> = {
   delta: 'any',
   maxTerm: 'any',

@@ -92,7 +92,7 @@ export class LeaseStorage extends EventEmitter<StorageEvents> implements LeaseCl
   }
 
   /**
-   * The one decided value of a key, for ever: this one, or what another proposed before. Safe at all times; where the store cannot compare and set it takes
+   * The one decided value of a key, for ever: this one, or another's that was proposed before. Safe at all times; where the store cannot compare and set it takes
    * a process that leads for a moment.
    */
   async decide(key: string, value: Uint8Array | string, options?: DecideOptions): Promise<Uint8Array> {

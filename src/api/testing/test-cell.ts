@@ -175,7 +175,7 @@ export class TestCell {
     await this.#time.idle();
   }
 
-  /** It dies without a word, and what it knew dies with it. Others find its leases taken until they run out. */
+  /** It dies without a word, and its memory with it. Others find its leases taken until they run out. */
   crash(who: Cell): void {
     const { id, node, transport, actor } = this.#nodeOf(who);
     this.#part(id);
@@ -212,7 +212,7 @@ export class TestCell {
     throw new TenureError('TENURE_BAD_ARGUMENT', `nobody in this cell holds the lease on '${lease.name}' any more`);
   }
 
-  /** Ends everything at once: what is held or waited for is over, and no time needs to pass. */
+  /** Ends everything at once: leases and waits are over, and no time needs to pass. */
   close(): Promise<void> {
     for (const { cell } of this.#nodes.values()) this.crash(cell);
     return this.#time.idle();
@@ -293,7 +293,7 @@ export class TestCell {
   }
 }
 
-/** How long a call that is not answered takes to say so: each attempt is more patient than the one before. */
+/** How long a call that is not answered takes to say so: each attempt is more patient than the last. */
 function triesUs(timing: Timing): number {
   let us = 0;
   for (let unanswered = 0; unanswered < ATTEMPTS_ANSWERED; unanswered++) us += patienceUs(timing, unanswered);

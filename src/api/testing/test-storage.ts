@@ -156,7 +156,7 @@ export class TestStorage {
     throw new TenureError('TENURE_BAD_ARGUMENT', `nobody here holds the lease on '${lease.name}' any more`);
   }
 
-  /** Ends everything at once: what is held or waited for is over, and no time needs to pass. */
+  /** Ends everything at once: leases and waits are over, and no time needs to pass. */
   close(): Promise<void> {
     for (const client of this.#clients.keys()) this.crash(client);
     return this.#time.idle();

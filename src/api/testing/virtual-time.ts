@@ -51,7 +51,7 @@ export class VirtualTime {
     return this.#nowUs;
   }
 
-  /** Plans something; what it returns calls that off. */
+  /** Plans an act. Returns a function that calls it off. */
   plan(atUs: number, actor: VirtualProcess | null, act: () => void): () => void {
     const happening: Happening = { atUs: Math.max(this.#nowUs, atUs), order: this.#order++, actor, act };
     this.#insert(happening);
@@ -206,7 +206,7 @@ export class VirtualClocks implements Clocks {
     return wallUs(EPOCH_US + this.mono());
   }
 
-  /** Both clocks run so much faster, or slower, from here on. What is planned already comes when it was planned for. */
+  /** Both clocks run so much faster, or slower, from here on. Acts already planned come when they were planned for. */
   setRate(rate: number): void {
     this.#pace.shownUs = this.mono();
     this.#pace.sinceUs = this.#time.nowUs;

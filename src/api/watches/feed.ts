@@ -1,7 +1,7 @@
 /**
- * What a watch tells its reader, in order. It begins with what is held, as it was asked. What follows are hints, pushed
+ * What a watch tells its reader, in order. It begins with the held leases, which it asks for. Hints follow, pushed
  * by holders; whenever some may have been missed (a connection was lost, the reader was too slow) it says so, and
- * then tells anew what is held. Readers have a `Watch`, which shows of this only what they may use.
+ * then tells the held leases anew. Readers have a `Watch`, which shows of this only what they may use.
  */
 import type { OptionTable } from '../../kernel/index.ts';
 import type { KeepAlive } from '../../runtime/index.ts';
@@ -17,7 +17,7 @@ export type Change =
       readonly meta: Uint8Array | null;
       readonly text: string | null;
     }
-  /** Something may have been missed: forget what you know. What is held is told anew, up to the next `current`. */
+  /** Something may have been missed: forget what you know. Held leases are told anew, up to the next `current`. */
   | { readonly kind: 'gap' }
   /** All that was held when the watch began, or after a gap, has been told. Names not told of are free. */
   | { readonly kind: 'current' };
@@ -35,16 +35,16 @@ export type ChangeResult = IteratorResult<Change, undefined>;
 
 /** What a feed asks of its service. */
 export interface FeedSource {
-  /** What is held now. */
+  /** The leases held now. */
   present(): Promise<Listing>;
-  /** Runs `act` once, after so long; what it returns calls that off. */
+  /** Runs `act` once, after so long. Returns a function that calls it off. */
   after(delayUs: number, act: () => void): () => void;
   ended(): void;
 }
 
 /** A reader that is so many changes behind is told of a gap instead. */
 export const BACKLOG_MAX = 10_000;
-/** When the answer was not certain, what is held is asked again after this. */
+/** After an uncertain answer, the held leases are asked for again after this. */
 const ASK_AGAIN_US = 1_000_000;
 const DONE: ChangeResult = { done: true, value: undefined };
 
@@ -54,12 +54,12 @@ export class WatchFeed {
   readonly #alive: KeepAlive;
   readonly #source: FeedSource;
   readonly #calm: () => void;
-  /** What is held, told before the backlog; read up to `#presentRead`. */
+  /** The held leases, told before the backlog; read up to `#presentRead`. */
   #present: Change[] = [];
   #presentRead = 0;
   readonly #backlog: Change[] = [];
   #waiting: { readonly resolve: (result: ChangeResult) => void; readonly reject: (error: unknown) => void }[] = [];
-  /** Names heard of since it was asked what is held: the answer may be older. */
+  /** Names heard of since it asked for the held leases: the answer may be older. */
   #heard: Set<string> | null = null;
   #askAgain: (() => void) | null = null;
   #ended = false;
@@ -74,7 +74,7 @@ export class WatchFeed {
     this.#calm = onAbort(signal, (reason) => this.fail(reason));
   }
 
-  /** Asks what is held. */
+  /** Asks for the held leases. */
   ask(): void {
     this.#askAgain?.();
     this.#askAgain = null;
@@ -158,7 +158,7 @@ export class WatchFeed {
       this.#askAgain = this.#source.after(ASK_AGAIN_US, () => this.ask());
       return;
     }
-    // Changes heard meanwhile are part of what is held; changes after a gap are told after it.
+    // Changes heard meanwhile are told with the held leases; changes after a gap are told after it.
     const gap = this.#backlog.findIndex(({ kind }) => kind === 'gap');
     const present = this.#backlog.splice(0, gap < 0 ? Infinity : gap);
     for (const lease of leases) {
@@ -187,7 +187,7 @@ export class WatchFeed {
     return change;
   }
 
-  /** Only a reader that has come to a gap is told anew what is held: a reader that is behind would only fall further behind. */
+  /** Only a reader that has come to a gap is told the held leases anew: a reader that is behind would only fall further behind. */
   #took(change: Change): void {
     if (change.kind === 'gap' && !this.#ended) this.ask();
   }
