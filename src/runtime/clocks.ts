@@ -13,7 +13,7 @@ export interface Clocks {
   /** The caller of a node wants something of it. Clocks of tests let time pass until that is answered. */
   asked?(): void;
   cancel(): void;
-  /** Runs `act` once, after so long; what it returns calls that off. Keeps no process alive. */
+  /** Runs `act` once, after so long. Returns a function that calls it off. Keeps no process alive. */
   after(delayUs: number, act: () => void): () => void;
   /** The same two clocks, with a `wakeAt` of its own: one for each driver of a process. */
   apart(): Clocks;
@@ -38,7 +38,7 @@ export class SystemClocks implements Clocks {
     return wallUs(Date.now() * 1000);
   }
 
-  /** A timer that would fire too early is left alone and looks again when it fires: what is due moves on with almost every message. */
+  /** A timer that would fire too early is left alone and looks again when it fires: the due time moves on with almost every message. */
   wakeAt(at: MonoUs, act: () => void): void {
     this.#at = at;
     this.#act = act;

@@ -1,6 +1,6 @@
 /** What a driver needs of a disk: accesses by key that are answered later, never within the call. */
 export interface Disk {
-  /** `done` is told what is there, null if nothing is; or that it failed. */
+  /** `done` is told the value, null if there is none; or that it failed. */
   read(key: string, done: DiskAnswer): void;
   /** The caller does not change `value` before `done` is told: it need not be copied. `done` is told once it survives a crash of the machine. */
   write(key: string, value: Uint8Array, done: DiskAnswer): void;

@@ -245,7 +245,7 @@ export class Driver<Message, Command, Event> implements Step<Message, Event> {
     }
   }
 
-  /** The caller is told after the step. It may give commands at once: those are steps of their own, and what they say comes after. */
+  /** The caller is told after the step. It may give commands at once: those are steps of their own, and their events come after. */
   #deliverEvents(): void {
     if (this.#isTelling || this.#events.length === 0) return;
     this.#isTelling = true;

@@ -1,6 +1,6 @@
 /**
  * A look at the file of an LMDB environment before it is opened: the library maps it into memory and takes the
- * process down with it if the file is cut short or is none of its own. What is damaged deeper inside is found by a
+ * process down with it if the file is cut short or is none of its own. Damage deeper inside is found by a
  * trial (`lmdb-trial.ts`), by the library itself, or by the hashes of the records.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';

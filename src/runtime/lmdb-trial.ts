@@ -1,5 +1,5 @@
 /**
- * A trial of an LMDB file by another process, before this one opens it. The library maps the file and trusts what it finds there: some kinds of
+ * A trial of an LMDB file by another process, before this one opens it. The library maps the file and trusts its contents: some kinds of
  * damage end the process in a signal, and no check of a few pages finds them all. So a child opens a copy, reads all of it, writes and
  * removes every record, so that every page was touched. If the child dies of that, only the child does.
  */

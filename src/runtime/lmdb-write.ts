@@ -8,7 +8,7 @@ import { statfsSync } from 'node:fs';
 /** What a turn writes fits into a part of this. */
 export const ROOM_BYTES: number = 16 * 1024 * 1024;
 
-/** What is left for this process where the directory is. */
+/** The free space for this process where the directory is. */
 export function freeBytes(path: string): number {
   const { bavail, bsize } = statfsSync(path);
   return bavail * bsize;

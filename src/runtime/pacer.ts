@@ -1,6 +1,6 @@
 /**
  * Watches how long the members take to answer, and says so now and then: the round trip to the slowest of
- * the fastest quorum, which is what an attempt waits for. What is made of it is the core's business.
+ * the fastest quorum, which an attempt waits for. The core decides what follows from it.
  */
 import type { Clocks } from './clocks.ts';
 
