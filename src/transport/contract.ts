@@ -36,7 +36,7 @@ export type DownReason =
   | 'silent'
   /** A newer connection of the same peer, or of another process under its id, has taken the place. */
   | 'replaced'
-  /** It sent what is no frame. */
+  /** It sent bytes that are no frame. */
   | 'bad-frame'
   /** This side turned it away. */
   | 'refused'
@@ -103,7 +103,7 @@ export interface Company {
 export interface Transport {
   /** Resolves once peers can dial in. Rejects with what makes that impossible (`TENURE_INSECURE`, the port is taken …). */
   open(handlers: Handlers): Promise<void>;
-  /** Says goodbye, sends what is queued, and resolves when everything is closed. Any number of calls, at any time. */
+  /** Says goodbye, sends queued messages, and resolves when everything is closed. Any number of calls, at any time. */
   close(): Promise<void>;
   /**
    * Where the next message for `to` is to be written, or null: not connected, or its queue is full (the oldest
@@ -118,7 +118,7 @@ export interface Transport {
   flush(): void;
   /** Turns a member away that is up: it goes down and is refused, and where sides dial it is dialled again later. */
   turnAway(member: NodeId, error: TenureError): void;
-  /** Ends the connection of a client that sent what it may not send, and tells it so; it is refused. */
+  /** Ends the connection of a client that sent a message it may not send, and tells it so; it is refused. */
   expel(client: NodeId, error: TenureError): void;
   /**
    * Other members than before. Connections to members that stay are kept; a member that was removed is not dialled again, and its connection ends

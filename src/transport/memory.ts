@@ -37,9 +37,9 @@ export interface MemoryNode {
   readonly role: Role;
   readonly id: string;
   readonly incarnation: Incarnation;
-  /** What it has beside leases, or may ask for. */
+  /** The services it has beside leases, or may ask for. */
   readonly services?: readonly StatedService[];
-  /** Runs this node's own tasks, among them what arrives at it, if not the hub: a node that stands still runs none. */
+  /** Runs this node's own tasks, arrivals among them, if not the hub: a node that stands still runs none. */
   readonly schedule?: (task: () => void) => void;
   /** Its monotonic clock, where rates are to be compared. */
   readonly monoUs?: () => number;
@@ -187,7 +187,7 @@ class MemoryTransport implements Transport {
       this.flush();
       this.handlers = null;
       this.hub.exit(this);
-      // What is on its way arrives before the goodbye.
+      // Messages on their way arrive before the goodbye.
       this.#closing = new Promise((resolve) => {
         this.hub.schedule(() => {
           this.unlink(() => true, 'goodbye', null);

@@ -51,7 +51,7 @@ export class Connection implements Waiting {
   /** The last turn in which frames of it were worked on, and how many more may be. */
   #turn = -1;
   #framesLeft = 0;
-  /** What has come and was not worked on yet, from `#restAt` on. */
+  /** Bytes that have come and were not worked on yet, from `#restAt` on. */
   #rest: Uint8Array | null = null;
   #restAt = 0;
 
@@ -110,14 +110,14 @@ export class Connection implements Waiting {
     this.socket.write(Buffer.from(out.bytes.buffer, 0, out.length), this.#written);
   }
 
-  /** Says why, sends what is queued and closes. The owner hears nothing more. */
+  /** Says why, sends queued bytes and closes. The owner hears nothing more. */
   leave(why: Farewell): void {
     if (this.#over) return;
     writeGoodbye(this.out, why);
     this.finish();
   }
 
-  /** Closes once what is queued has been sent. */
+  /** Closes once queued bytes have been sent. */
   finish(): void {
     if (this.#over) return;
     this.#over = true;
@@ -174,13 +174,13 @@ export class Connection implements Waiting {
       this.#keep(chunk, this.splitter.at);
       return;
     }
-    // The rest of what it sends is not even read.
+    // Its further bytes are not even read.
     this.socket.pause();
     this.leave('badFrame');
     this.owner.gone(why, error);
   }
 
-  /** What is left of the chunk waits for the next turn, and nothing more is read until then. */
+  /** The rest of the chunk waits for the next turn, and nothing more is read until then. */
   #keep(chunk: Uint8Array, at: number): void {
     const hadRest = this.#rest !== null;
     const hasRest = at < chunk.length;

@@ -82,9 +82,9 @@ export interface TcpOptions {
   readonly joins?: boolean;
   /** Where a member listens; its own address unless told otherwise. */
   readonly listen?: string;
-  /** Of a member the whole; of a client what it knows. The ids of the members are added. */
+  /** Of a member the whole; of a client the fields it knows. The ids of the members are added. */
   readonly config: Omit<StatedConfig, 'members'>;
-  /** What this side has beside leases, or may ask for. */
+  /** The services this side has beside leases, or may ask for. */
   readonly services?: readonly StatedService[];
   readonly secrets?: TcpSecrets;
   readonly secure?: Secure;

@@ -59,7 +59,7 @@ export class Peer implements Owner {
     this.upSinceMs = performance.now();
     this.#connections++;
     this.#silentTicks = 0;
-    // Another process, perhaps on another machine: its clock is not the one measured before.
+    // Another process, perhaps on another machine: its clock is another than before.
     this.#roundTrip = new RoundTrip();
   }
 

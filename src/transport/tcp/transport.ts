@@ -1,6 +1,6 @@
 /**
  * The transport over TCP: a member listens and dials the other members, a client dials all members. Here are the
- * connected peers, by number, and what happens when connections of one peer meet. Of a pair of members the one
+ * connected peers, by number, and what happens when connections of one peer meet. Of a pair of members the member
  * with the lower number decides: while it is greeting, a connection that the other dialled is redundant. Apart from that, the
  * newest connection that has proved itself stays, because a peer with a good connection does not dial.
  *
