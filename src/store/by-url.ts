@@ -147,7 +147,7 @@ export async function connectForRepair(url: string, options: AccessOptions = {})
   return await openUnits(parsed, 'repair', options);
 }
 
-/** A replicated store whose units lost too much begins anew with what they have. No other process may use it meanwhile. */
+/** A replicated store whose units lost too much begins anew with their remaining registers. No other process may use it meanwhile. */
 export async function beginAnew(url: string, options: AccessOptions = {}): Promise<BegunAnew> {
   const parsed = parse(url);
   if (parsed.protocol !== 'replicated:') throw bad(parsed.href, 'only a replicated store begins anew');

@@ -3,14 +3,14 @@ import { randomBytes } from 'node:crypto';
 import type { Store } from './contract.ts';
 
 export interface StorePlace {
-  /** Another connection to the one store of this place. */
+  /** Another connection to the store of this place. */
   store(): Promise<Store>;
   /** Kills the server without a warning and starts it again. With `restart`. */
   readonly restart?: () => Promise<void>;
-  /** The server takes what is sent and does nothing, until `resume`. With `stall`. */
+  /** The server takes requests and does nothing, until `resume`. With `stall`. */
   readonly stall?: () => Promise<void>;
   readonly resume?: () => Promise<void>;
-  /** What the server answers next is lost, and the connection with it. With `cut`. */
+  /** The server's next answer is lost, and the connection with it. With `cut`. */
   readonly loseAnswer?: () => void;
   close(): Promise<void>;
 }

@@ -18,7 +18,7 @@ export interface StoreConformanceOptions {
   readonly test: (name: string, body: () => Promise<void>) => unknown;
   /** Called for each test. */
   readonly open: () => Promise<StorePlace>;
-  /** What the stores can do; what they cannot is not asked of them. */
+  /** The abilities of the stores; they are tested on no others. */
   readonly can?: {
     readonly swap?: boolean;
     readonly list?: boolean;

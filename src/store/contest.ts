@@ -77,7 +77,7 @@ class Books implements ContestResult {
     return await this.#timed(async () => await store.read(key));
   }
 
-  /** A change, sometimes without waiting for the end of it. What it threw has not happened, and is not spoken of. */
+  /** A change, sometimes without waiting for the end of it. A change that threw has not happened, and is not spoken of. */
   async change<Answer extends string>(work: (options: AccessOptions) => Promise<Answer>): Promise<Answer | 'not sent'> {
     this.changes++;
     if (this.changes % THROWN_AWAY !== 0) return await this.#timed(async () => await work({}));
@@ -107,7 +107,7 @@ class Books implements ContestResult {
 
 class GaveUp extends Error {}
 
-/** Somewhere in the middle of an access, as far as one can tell; what it returns takes that back. */
+/** Somewhere in the middle of an access, as far as one can tell. Returns a function that takes it back. */
 function soon(accessMs: number, act: () => void): () => void {
   if (accessMs >= FAST_MS) {
     const timer = setTimeout(act, Math.random() * accessMs * 1.5);
@@ -132,7 +132,7 @@ interface Counter {
   readonly slots: Readonly<Record<string, Slot>>;
 }
 
-/** Raises the one counter, and knows of each of its tries what became of it. */
+/** Raises the counter, and knows the outcome of each of its tries. */
 class Contender {
   readonly #store: Store;
   readonly #books: Books;

@@ -19,7 +19,7 @@ export const ACCESS_TIMEOUT_MS = 5000;
 export const LIST_LIMIT_MAX = 1000;
 
 export interface AccessOptions {
-  /** How long to wait for the answer. What has not been sent by then is never sent. */
+  /** How long to wait for the answer. A request not sent by then is never sent. */
   readonly timeoutMs?: number;
   /** Gives the access up, like a timeout, with the reason of the signal. */
   readonly signal?: AbortSignal;

@@ -1,5 +1,5 @@
 /**
- * How long a caller waits for an access, and what it is told when it waits no longer. One gate stands before each
+ * How long a caller waits for an access, and the error it gets when it waits no longer. One gate stands before each
  * store: it knows whether an access has left, so it can tell "did not happen" from "unknown".
  */
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';

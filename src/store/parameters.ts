@@ -54,7 +54,7 @@ export async function readParameters(store: Store, options?: AccessOptions): Pro
   return bytes === null ? null : parse(openJson(PARAMETERS_KEY, 'parameters', bytes));
 }
 
-/** The store's parameters. What the caller asked for must be what is there; what is not there yet is written. */
+/** The store's parameters. They must equal those the caller asked for; a store without parameters gets them. */
 export async function adoptParameters(store: Store, wanted: Partial<Parameters> = {}, options?: AccessOptions): Promise<Parameters> {
   const found = await readParameters(store, options);
   if (found) return agreed(store, found, wanted);

@@ -1,12 +1,12 @@
 /**
- * The frame around everything Tenure keeps in a store: what it is, in which format, and a checksum over all of it
+ * The frame around everything Tenure keeps in a store: its kind, its format, and a checksum over all of it
  * and over its key. Bytes that are damaged, cut short, of another key or of a later version are refused by name.
  * A record that cannot be read is never taken for "nothing there": that would make a held lease free.
  */
 import { createHash } from 'node:crypto';
 import { TenureError } from '../kernel/index.ts';
 
-/** What a record is about. Numbers stay what they are for ever. */
+/** What a record is about. These numbers never change. */
 export const STORE_RECORD_KINDS = {
   identity: 1,
   parameters: 2,

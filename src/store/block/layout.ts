@@ -9,7 +9,7 @@ import { openStoreRecord, RECORD_FRAME_BYTES, sealStoreRecord } from '../record.
 import { SECTOR_BYTES } from './sectors.ts';
 
 export const IDENTITY_SECTOR = 0;
-/** How many sectors the store has: places follow from it, so it is what it was when the store was made, though the device may have grown. */
+/** How many sectors the store has: places follow from it, so it stays as when the store was made, though the device may have grown. */
 export const LAYOUT_SECTOR = 3;
 const LAYOUT_KEY = '_tenure/block/layout';
 /** Sectors with a use of their own. */
@@ -67,7 +67,7 @@ export function isBlank(bytes: Buffer): boolean {
   return bytes.readUInt32BE(0) === 0 && bytes.every((byte) => byte === 0);
 }
 
-/** The record at the beginning of a sector, without what is behind it. */
+/** The record at the beginning of a sector, without the bytes behind it. */
 export function recordIn(sector: Buffer): Buffer {
   const length = RECORD_FRAME_BYTES + sector.readUInt32BE(LENGTH_AT);
   return Buffer.from(sector.subarray(0, Math.min(length, sector.length)));

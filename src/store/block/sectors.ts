@@ -25,7 +25,7 @@ export interface SectorOptions {
 export class Sectors {
   readonly #handle: FileHandle;
   readonly #url: string;
-  /** Memory does not move: what is aligned once stays so. */
+  /** Memory does not move: an aligned buffer stays aligned. */
   readonly #slab: Buffer = Buffer.allocUnsafeSlow((BUFFERS + 1) * SECTOR_BYTES);
   readonly #free: number[] = Array.from({ length: BUFFERS }, (_, index) => index);
   readonly #waiting: ((index: number) => void)[] = [];

@@ -33,7 +33,7 @@ export interface BlockStoreOptions {
   readonly create?: 'adopt' | 'init' | 'never';
 }
 
-/** Room for a quarter of a million registers; a file of it has holes, and takes what is written. */
+/** Room for a quarter of a million registers; a file of it has holes, and takes only the room of written sectors. */
 const FILE_BYTES = 1024 * 1024 * 1024;
 /** A sector that another process writes at this moment may be read in parts, where the device does not write it at once. */
 const READS = 4;
@@ -171,7 +171,7 @@ export class BlockStore implements Store {
     }
   }
 
-  /** What is another's is left as it is. */
+  /** A sector with another key is left as it is. */
   async #put(call: Call, key: string, value: Uint8Array | null): Promise<'done'> {
     const sector = sectorOf(key, this.#count);
     await Promise.all([this.#get(key), this.#checkIdentity()]);

@@ -1,6 +1,6 @@
 /**
  * etcd's JSON gateway over HTTP: one request is one transaction of the cluster. Nothing is ever sent twice: a request goes to the next address only if no connection
- * to the one before came about. Bytes travel as base64.
+ * to the address before came about. Bytes travel as base64.
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
@@ -119,7 +119,7 @@ export class EtcdGateway {
     });
   }
 
-  /** What etcd says when it does not do something. Only what it has certainly not done is said to be so. */
+  /** The error for an answer by which etcd refuses. Only a change that has certainly not happened is said not to have. */
   #refusal(status: number, said: string): Error {
     const { url } = this.#options;
     const { code = 0, message = `it answered with status ${status}` } = failureIn(said);

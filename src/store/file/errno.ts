@@ -3,7 +3,7 @@ import { TenureError } from '../../kernel/index.ts';
 import { denied, full, storeUnreachable } from '../failures.ts';
 import { Unanswered } from '../gate.ts';
 
-/** The system refused: nothing happened. What is not in here (EIO, ESTALE …) may come after the fact from a file server. */
+/** The system refused: nothing happened. Other errors (EIO, ESTALE …) may come after the fact from a file server. */
 const REFUSALS: ReadonlySet<string> = new Set([
   'EACCES',
   'EDQUOT',

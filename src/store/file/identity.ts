@@ -38,7 +38,7 @@ const OWN_FILE_SYSTEMS: ReadonlySet<number> = new Set([
   0xef53, 0x58465342, 0x9123683e, 0x2fc12fc1, 0xf2f52010, 0xca451a4e, 0x01021994, 0x858458f6, 0x794c7630,
 ]);
 
-/** Before it is known what is behind a directory, no call to it is waited for on the thread of the caller. */
+/** Before the file system of a directory is known, no call to it is waited for on the thread of the caller. */
 export const UNKNOWN_DISK: DurableFiles = new DurableFiles({ isSynced: true, isOfThisMachine: false });
 
 /** Null if there is none yet. */

@@ -5,7 +5,7 @@
  * ```text
  * tenure.store     which store this is and how it is kept; linked into place once
  * keys/            a directory for each key, or a file where the store is kept as plain registers
- * new/             what is being written or taken away; anything in it may be deleted at any time
+ * new/             files being written or taken away; anything in it may be deleted at any time
  * ```
  */
 import { createHash, randomBytes } from 'node:crypto';
@@ -59,12 +59,12 @@ export function fileNameOf(key: string): string {
     const character = String.fromCharCode(byte);
     name += PLAIN.test(character) ? character : `%${byte.toString(16).padStart(2, '0')}`;
   }
-  // A leading dot hides a file, and is how file servers name what they keep for themselves.
+  // A leading dot hides a file, and is how file servers name their own files.
   if (name.startsWith('.')) name = `%2e${name.slice(1)}`;
   return name.length <= NAME_LENGTH_MAX ? name : HASHED + createHash('sha256').update(key).digest('hex');
 }
 
-/** The key of a file name; null if only what is inside can tell, or if it is none of ours. */
+/** The key of a file name; null if only its content can tell, or if it is none of ours. */
 export function keyOfFileName(fileName: string): string | null {
   if (isHashed(fileName) || !/^(?:[a-z0-9._-]|%[0-9a-f]{2})+$/.test(fileName)) return null;
   const key = Buffer.from(

@@ -62,7 +62,7 @@ export class FileRegisters {
     try {
       await step();
     } catch (error) {
-      // The draft is gone: a file server repeats what it has done, or another process has swept it away.
+      // The draft is gone: a file server repeats a finished call, or another process has swept it away.
       if (isErrno(error, 'ENOENT')) throw new Unanswered(storeUnreachable(this.#place.url, error));
       throw afterTheFact(this.#place.url, error);
     }

@@ -43,14 +43,14 @@ export interface FileStoreOptions extends Partial<DirectoryWishes> {
   readonly create?: 'adopt' | 'init' | 'never';
 }
 
-/** What is older than this in `new` was left behind. A wrong clock costs a writer another try, nothing else. */
+/** Files in `new` that are older than this were left behind. A wrong clock costs a writer another try, nothing else. */
 const LEFTOVER_MS = 3_600_000;
 
 export class FileStore implements Store {
   readonly url: string;
   readonly kind: string = 'file';
   readonly can: Capabilities;
-  /** Synced, it loses nothing. Not synced, it loses what it lost with all the processes that relied on it. */
+  /** Synced, it loses nothing. Not synced, it loses writes only together with all processes that relied on them. */
   readonly mayForget: boolean = false;
   readonly #layout: Layout;
   readonly #disk: DurableFiles;
@@ -164,7 +164,7 @@ export class FileStore implements Store {
     if (this.#keeping instanceof VersionFiles) await this.#keeping.close();
   }
 
-  /** Throws if the directory is no longer the store: what is missing in it is then not known to be missing. A mount may have gone from over it. */
+  /** Throws if the directory is no longer the store: a file missing in it may then exist in the store. A mount may have gone from over it. */
   async #assure(): Promise<void> {
     const found = await readIdentity(this.url, this.#layout, this.#disk);
     if (found?.id !== this.#identity.id) throw storeReplaced(this.url, found ? 'another store is in its place' : 'the directory is empty');

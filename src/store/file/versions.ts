@@ -37,7 +37,7 @@ const LOOKS_MAX = 10_000;
 interface Found {
   readonly life: string;
   readonly version: FileVersion;
-  /** All versions before it were deleted. What others may have put in their places since was never a version. */
+  /** All versions before it were deleted. Files that others may have put in their places since were never versions. */
   readonly isAlone?: boolean;
 }
 
@@ -45,7 +45,7 @@ type Try = 'landed' | 'taken';
 
 interface Standing {
   readonly standing: 'highest' | 'past' | 'overtaken';
-  /** What is in the directory of the life. */
+  /** The names in the directory of the life. */
   readonly names: readonly string[];
 }
 
@@ -115,7 +115,7 @@ export class VersionFiles {
     }
   }
 
-  /** What is known of a key, if it is still so. */
+  /** The known version of a key, if it is still the newest. */
   async #unchanged(fileName: string, call: Call): Promise<Found | null> {
     const known = this.#known.get(fileName);
     if (!known) return null;
@@ -124,7 +124,7 @@ export class VersionFiles {
     return highest === nameOf(known.version.number) ? known : null;
   }
 
-  /** A swap on what is known, without a look. False if it did not come to be. */
+  /** A swap on the known version, without a look. False if it did not come to be. */
   async #changeKnown(fileName: string, seen: Uint8Array, next: Uint8Array | null, call: Call): Promise<boolean> {
     const known = this.#known.get(fileName);
     if (!known || !equalValues(known.version.value, seen)) return false;
@@ -170,7 +170,7 @@ export class VersionFiles {
     const highest = highestOf((await this.#place.disk.namesIn(life)) ?? []);
     if (highest === null) return null;
     const bytes = await this.#place.disk.content(join(life, highest));
-    // A file that is no version any more may be written again while it is read. What is still the highest was the same all the time.
+    // A file that is no version any more may be written again while it is read. A file that is still the highest was the same all the time.
     if (bytes === null || !(await this.#isHighest(life, highest))) return { version: null };
     const version = decodeVersion(fileName, bytes);
     if (version.number !== Number(highest)) throw corrupt(fileName, `version ${highest} says that it is ${version.number}`);
@@ -193,7 +193,7 @@ export class VersionFiles {
       if (!(await this.#named(draft.path, name))) return 'taken';
       const { standing, names } = (await this.#isOnTop(found, value)) ?? (await this.#standing(fileName, life, next));
       if (standing === 'overtaken') return 'taken';
-      // Only what is a version may be taken for one later: a file in a hole has such a name, too.
+      // Only a draft that is a version may be taken for one later: a file in a hole has such a name, too.
       draft.version = name;
       // The change counts by now, whatever becomes of the rest.
       if (standing === 'highest') tidying = value === null ? this.#buryLater(fileName, life) : this.#clean(fileName, life, names, next);
@@ -203,7 +203,7 @@ export class VersionFiles {
     }
   }
 
-  /** The short way to know that a version that was linked is no hole; null if it does not lead there. What is synced goes the long way. */
+  /** The short way to know that a version that was linked is no hole; null if it does not lead there. A synced store goes the long way. */
   async #isOnTop({ life, version, isAlone }: Found, value: Uint8Array | null): Promise<Standing | null> {
     if (this.#place.disk.isSynced || isAlone !== true || value === null) return null;
     const below = nameOf(version.number);

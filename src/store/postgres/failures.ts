@@ -12,7 +12,7 @@ function sqlStateOf(error: unknown): string | undefined {
 /**
  * What the server says only before it has committed anything: bad data, broken constraints, a transaction in the wrong state, rights, names, rollbacks (but not
  * 40003, "completion unknown"), a lack of memory, limits, locks, a statement that was cancelled. After all else a change may have been committed: a server that
- * cannot sync its log says so and stops, and what it had written of the log counts when it starts again.
+ * cannot sync its log says so and stops, and the written part of the log counts when it starts again.
  */
 const REFUSALS = /^(?:22|23|25(?!P0[34])|28|3F|40(?!003)|42|53200|54|55|57014)/;
 const DISK_FULL = '53100';

@@ -11,7 +11,7 @@ export function isTableName(text: string): boolean {
   return TABLE.test(text);
 }
 
-/** By its name the server keeps what it has made of a statement: reading and planning takes longer than the access. */
+/** By its name the server keeps the plan of a statement: reading and planning takes longer than the access. */
 export interface SqlStatement {
   readonly name: string;
   readonly text: string;

@@ -231,7 +231,7 @@ export class PostgresStore implements Store {
       if (isOurs) client.release(isBroken);
       isOurs = false;
     };
-    // The driver cannot take back what it has sent: the connection goes with it.
+    // The driver cannot take back a sent statement: the connection goes with it.
     call.onGivenUp(() => release(true));
     try {
       call.goOn();

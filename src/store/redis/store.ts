@@ -1,6 +1,6 @@
 /**
- * A store in Redis: `redis://host:6379/0?space=NAME`. An access is one script. The driver neither sends again nor keeps for
- * later what it could not send (rule 20). The epoch is the server's run id and its replication id: Redis acknowledges before it writes down, and before others
+ * A store in Redis: `redis://host:6379/0?space=NAME`. An access is one script. The driver neither repeats a script nor keeps for
+ * later one that it could not send (rule 20). The epoch is the server's run id and its replication id: Redis acknowledges before it writes down, and before others
  * have it, so a server that started anew or took over may have lost anything. With `replicas=none`, and every write synced, nothing is lost.
  */
 import type { Redis } from 'ioredis';

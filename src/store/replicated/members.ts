@@ -13,7 +13,7 @@ export interface StoreMembers {
   readonly id: string;
   /** In the order of their URLs. */
   readonly units: readonly { readonly url: string; readonly swap: boolean }[];
-  /** Its units had lost what it had, and it has begun anew: it may have forgotten anything that was written before. */
+  /** Its units had lost their registers, and it has begun anew: it may have forgotten anything that was written before. */
   readonly isAnew?: boolean;
 }
 

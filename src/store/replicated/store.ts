@@ -1,5 +1,5 @@
 /**
- * A store out of several: `replicated:?unit=…&unit=…&unit=…`. What is written is at a majority of the units, so a minority of them may be gone, hang, be wiped or
+ * A store out of several: `replicated:?unit=…&unit=…&unit=…`. A written value is at a majority of the units, so a minority of them may be gone, hang, be wiped or
  * lose writes. It reads, writes and lists; it has no compare-and-set, whatever its units can (fail-prone strong objects make no reliable one). Leases on it are plain.
  */
 import { randomBytes } from 'node:crypto';
@@ -195,7 +195,7 @@ export class ReplicatedStore implements Store {
     throw unsupportedByStore(this.url, 'tell of changes');
   }
 
-  /** Registers that were erased are still somewhere: what is listed was read. */
+  /** Erased registers are still somewhere: each listed one was read. */
   async list(prefix: string, options: ListOptions = {}): Promise<string[]> {
     const { after, limit } = checkList(prefix, options);
     const listed = await this.#ask(options, { kind: 'list', prefix }, 'listed');
@@ -238,7 +238,7 @@ export class ReplicatedStore implements Store {
     return this.#reports();
   }
 
-  /** Makes a unit whole that lost what it had, while the others are in use. How many registers it got. */
+  /** Makes a unit whole that lost its registers, while the others are in use. How many it got. */
   async repair(unit: string, options?: AccessOptions): Promise<number> {
     const slot = this.#members.units.findIndex(({ url }) => url === unit);
     const reports = await this.unitReports(options);
@@ -328,7 +328,7 @@ export class ReplicatedStore implements Store {
     return outcomes;
   }
 
-  // ── What is said of units ──────────────────────────────────────────────────────────────────────────
+  // ── Reports on units ───────────────────────────────────────────────────────────────────────────────
 
   #reports(): UnitReport[] {
     const { standings } = this.#driver.core;

@@ -24,7 +24,7 @@ const DONE: UnitAnswerOf = { ...FAILED, ok: true };
 /** How many keys are asked for at a time: every store gives that many. */
 const PAGE = 1000;
 
-/** After these the connection is of no use: what is there now is another store, or none. */
+/** After these errors the connection is of no use: another store is there now, or none. */
 const ENDS: ReadonlySet<string> = new Set(['TENURE_STORE_REPLACED', 'TENURE_CLOSED', 'TENURE_STORE_CORRUPT']);
 
 export class UnitLink {

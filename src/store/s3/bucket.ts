@@ -90,7 +90,7 @@ export class Bucket {
       return 'done';
     } catch (error) {
       const status = statusOf(error);
-      // Changed, or gone. 409 says only that another write was under way; what has become of this one the object tells.
+      // Changed, or gone. 409 says only that another write was under way; the object tells the outcome of this one.
       if (isConditional && (status === 412 || (status === 404 && nameOfError(error) !== 'NoSuchBucket'))) return 'refused';
       const failure = this.#failure(error);
       if (isConditional && failure.code === 'TENURE_STORE_UNREACHABLE' && status !== undefined) return 'unknown';

@@ -91,7 +91,7 @@ export class S3Store implements Store {
     });
   }
 
-  /** To erase on a condition is not possible everywhere, so what is erased becomes an object that says so, and counts as nothing. */
+  /** To erase on a condition is not possible everywhere, so an erased key gets an object that says so, and counts as nothing. */
   async swap(key: string, seen: Uint8Array | null, next: Uint8Array | null, options?: AccessOptions): Promise<SwapOutcome> {
     checkSwap(key, seen, next);
     if (!this.#can.swap) throw unsupportedByStore(this.url, 'compare and set');
@@ -114,7 +114,7 @@ export class S3Store implements Store {
     return await this.#reconcile(call, key, body, found);
   }
 
-  /** A race that was lost may be answered with an error of the server. What is in the object tells, unless it is as it was: then the write may come yet. */
+  /** A race that was lost may be answered with an error of the server. The object's content tells, unless it is unchanged: then the write may come yet. */
   async #reconcile(call: Call, key: string, body: Uint8Array, before: FoundObject | null): Promise<SwapOutcome> {
     for (let looks = 0; looks < RECONCILIATIONS; looks++) {
       const found = await this.#look(call, key);
@@ -159,7 +159,7 @@ export class S3Store implements Store {
     if (this.#gate.close()) this.#bucket.close();
   }
 
-  /** Whether conditions are kept: a second creation, and an update of what is not there any more, must be refused. */
+  /** Whether conditions are kept: a second creation, and an update of a deleted object, must be refused. */
   async #learn(access?: AccessOptions): Promise<void> {
     const key = `${this.#space}/probe/${randomBytes(12).toString('hex')}`;
     const isKept = await this.#gate.ask(access, async (call) => {
@@ -195,7 +195,7 @@ export class S3Store implements Store {
     return found !== null && isErased(found.value) ? null : found;
   }
 
-  /** What is erased included. */
+  /** Includes objects of erased keys. */
   async #look(call: Call, key: string): Promise<FoundObject | null> {
     return await this.#bucket.get(call, this.#keyOf(key));
   }
