@@ -1,7 +1,7 @@
 /** Errors of the library advise calls of the library. Here is the same advice for people that have only commands. */
 import { TenureError } from '../kernel/index.ts';
 
-/** By what is missing in an engine: what to do instead. */
+/** By the ability missing in an engine: what to do instead. */
 const INSTEAD: Readonly<Record<string, string>> = {
   list: 'ask about one name with tenure holder NAME',
   watch: 'ask now and then with tenure holder NAME',

@@ -1,4 +1,4 @@
-/** Completion for shells, made of the commands themselves: what `--help` shows is what is completed, and nothing has to be kept up to date. */
+/** Completion for shells, made of the commands themselves: commands and options of `--help` are completed, and nothing has to be kept up to date. */
 import type { Command, Option } from 'commander';
 
 export type Shell = 'bash' | 'zsh' | 'fish';

@@ -10,7 +10,7 @@ import { parseDuration, quorumOf, TenureError } from '../kernel/index.ts';
 import { asAdmin, asClient, findSettings, type CellFlags, type Sourced } from './config.ts';
 
 export interface OpenOptions {
-  /** The caller wants it no more; what it throws is the signal's reason. */
+  /** The caller wants it no more; `openCell` throws the signal's reason. */
   readonly signal?: AbortSignal;
   /** Tells people which client this is. */
   readonly name?: string;
@@ -23,12 +23,12 @@ export interface OpenOptions {
 const CONNECT_TIMEOUT = '5s';
 /** No timer is longer. */
 const TIMEOUT_MS_MAX = 2 ** 31 - 1;
-/** A person at a terminal hears after so long what is waited for. */
+/** A person at a terminal hears after so long why the command waits. */
 const PATIENCE_MS = 1000;
 const MOMENT_MS = 250;
 const STDERR = 2;
 
-/** How long a client looks for what it connects to: as it is said, and in milliseconds. */
+/** How long a client tries to connect: as text, and in milliseconds. */
 export function connectLimit({ connectTimeout = CONNECT_TIMEOUT }: CellFlags): { text: string; ms: number } {
   return { text: connectTimeout, ms: Math.min(TIMEOUT_MS_MAX, parseDuration(connectTimeout) / 1000) };
 }

@@ -8,7 +8,7 @@ export function engineOf(options: Pick<JoinOptions, 'engine' | 'maxTerm' | 'rate
   return makeEngine(options.engine ?? 'quorum', termOptions(options));
 }
 
-/** What is to be said of an engine that was chosen without the skew it needs; null if it has one or needs none. */
+/** The complaint about an engine that was chosen without the skew it needs; null if it has one or needs none. */
 export function skewLacking(engine: EngineOptions): string | null {
   const text = lackingSkew(engine);
   if (text === null) return null;

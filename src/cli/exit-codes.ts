@@ -13,7 +13,7 @@ export const EXIT = {
   /** A campaign never reached something that must happen sometimes, or a search ended before it had seen everything. */
   unreached: 3,
   usage: 64,
-  /** What is asked for was there once, and is not kept any more. */
+  /** The requested position was there once, and is not kept any more. */
   gone: 66,
   /** No majority of the members can be reached, or too many keep silent. */
   noQuorum: 69,

@@ -1,6 +1,6 @@
 /**
  * Opens what a command gets its leases from, a cell or a store, as the flags, the environment or the config file say. Commands that use leases see no
- * difference but what is here. The code for stores is loaded where one is named.
+ * difference but the one made here. The code for stores is loaded where one is named.
  */
 import { TenureError } from '../kernel/index.ts';
 import { findSettings, placeOfLeases, type CellFlags, type FoundSettings } from './config.ts';

@@ -165,7 +165,7 @@ function wantedCommand(argv: readonly string[]): string | undefined {
   return first === 'help' ? second : first;
 }
 
-/** Our standard output and error, with what is done when they take no more. */
+/** Our standard output and error, with handlers for when they take no more. */
 function outputs(): Pick<NodeJS.Process, 'stdout' | 'stderr'> {
   const { stdout, stderr } = process;
   if (!stdout.listeners('error').includes(endWithReader)) {

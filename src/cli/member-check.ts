@@ -1,4 +1,4 @@
-/** Whether a member could start as it was told to: what it would be refused for later is told here, before anything starts, with where it was said. */
+/** Whether a member could start as it was told to: settings it would be refused for later are refused here, before anything starts, with their origin. */
 import type { Engine } from '../api/engines/engine.ts';
 import type { JoinOptions } from '../api/index.ts';
 import { TenureError } from '../kernel/index.ts';

@@ -14,7 +14,7 @@ export interface OpenedLeases {
   readonly viewEpoch: () => number | null;
   /** The waiters for a name, where they can be told; null where they cannot. */
   readonly waiters: (name: string) => Promise<readonly LeaseWaiter[] | null>;
-  /** What is to be said where a request timed out because nothing could be reached; null if something could. */
+  /** The error where a request timed out because nothing could be reached; null if something could. */
   readonly cutOff: (name: string) => Promise<TenureError | null>;
   /** For watchers: resolves when nothing is about to be heard of that would be a gap. */
   readonly settled: () => Promise<void>;

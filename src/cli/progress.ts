@@ -20,7 +20,7 @@ export class Progress {
     this.#stream.write(`\r\x1b[2K[${'#'.repeat(full)}${'.'.repeat(width - full)}] ${done}/${outOf}  ${note}  ${leftS} s left`);
   }
 
-  /** For what has no known end: a line of text, from the second second on. */
+  /** For work without a known end: a line of text, from the second second on. */
   say(text: string): void {
     const nowMs = performance.now();
     if (!this.#stream.isTTY || nowMs - this.#startedMs < 2000 || nowMs - this.#shownMs < 200) return;

@@ -8,7 +8,7 @@ import { fstatSync } from 'node:fs';
 
 const STDOUT = 1;
 
-/** Calls `act` when a pipe that is our standard output has no reader left. What it returns ends the watch. */
+/** Calls `act` when a pipe that is our standard output has no reader left. Returns a function that ends the watch. */
 export function whenReaderGone(act: () => void): () => void {
   if (process.platform !== 'linux' || !fstatSync(STDOUT).isFIFO()) return () => {};
   // With our own end it ends as well: it would keep the pipe open for our reader.

@@ -1,4 +1,4 @@
-/** The file that is there while a member votes. It never touches a file that no `tenure serve` made: what is given as a path may be a mistake. */
+/** The file that is there while a member votes. It never touches a file that no `tenure serve` made: the given path may be a mistake. */
 import { closeSync, lstatSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { TenureError } from '../kernel/index.ts';
 
@@ -55,7 +55,7 @@ export class ReadyFile {
   }
 }
 
-/** Null if nothing is there; what is no small plain file is none of ours, whatever it says. */
+/** Null if nothing is there; anything but a small plain file is none of ours, whatever it says. */
 function textOf(path: string): string | null {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return null;

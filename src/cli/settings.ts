@@ -1,6 +1,6 @@
 /**
  * Every setting of a cell and its clients, once: its key in a config file, its flag, its environment variable, what it means and what
- * values it takes. A value may be text (a flag, the environment) or what a file says; both end as the same thing.
+ * values it takes. A value may be text (a flag, the environment) or from a file; both end as the same thing.
  */
 import * as v from 'valibot';
 import { either, ENGINE_EXAMPLES, isEngineNamed } from '../api/engines/index.ts';
@@ -78,7 +78,7 @@ function numberBetween(min: number, max: number, hint: string): v.GenericSchema<
   );
 }
 
-/** What is left of all sources: each value checked, none required. */
+/** The settings of all sources: each value checked, none required. */
 export interface CliSettings {
   store?: string;
   cell?: string;

@@ -56,7 +56,7 @@ export async function runCampaign(order: CampaignOrder): Promise<CampaignResult>
   const threads = Math.max(1, Math.min(order.threads, Math.ceil(runs / CHUNK_RUNS)));
   const workers = Array.from({ length: threads }, () =>
     work(takeOrder, takeResult).catch((error: unknown) => {
-      // The others finish what they have and take nothing more.
+      // The others finish their orders and take no more.
       hasFailed = true;
       throw error;
     }),

@@ -1,11 +1,11 @@
-/** SIGINT, SIGTERM and SIGHUP as an AbortSignal, so that a command can give back what it holds before it ends. */
+/** SIGINT, SIGTERM and SIGHUP as an AbortSignal, so that a command can give back its leases before it ends. */
 import { constants } from 'node:os';
 
 export interface StopSignals {
   readonly signal: AbortSignal;
   /** As if a signal had come: our output has no reader any more. */
   stop(): void;
-  /** From here on the signals do what they always did. */
+  /** From here on the signals have their usual effect. */
   disarm(): void;
 }
 

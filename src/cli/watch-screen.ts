@@ -30,7 +30,7 @@ export function frameLines(frame: Frame, columns: number, rows: number): string[
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .slice(0, 6)
     .map((resource) => resourceLine(view, resource, nowUs));
-  // What is left is shared: the nodes get what they need, the story at least six lines.
+  // The other rows are shared: the nodes get what they need, the story at least six lines.
   const left = rows - head.length - leases.length - 3;
   const nodes = nodeLines(view.nodes, Math.max(3, left - 6));
   const story = log.slice(-Math.max(3, left - nodes.length));

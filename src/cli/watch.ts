@@ -1,6 +1,6 @@
 /**
  * `tenure sim --watch`: plays one simulated world back at a speed a person can follow. On a terminal the
- * nodes and what they hold stay on the screen; elsewhere the story is printed as it goes.
+ * nodes and their leases stay on the screen; elsewhere the story is printed as it goes.
  */
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,7 +16,7 @@ const FRAME_MS = 50;
 const LASTS_US = { min: 12_000_000, max: 28_000_000 };
 const WORLDS_TRIED = 80;
 
-/** Of some worlds drawn from a seed, the one in which the most different things happen in a time that a person waits. */
+/** Of some worlds drawn from a seed, the seed of the world in which the most different things happen in a time that a person waits. */
 export function worldWorthWatching(simulation: Simulation, mutant: string | null, seed: number): number {
   let best = { seed: deriveSeed(seed, 0), score: -1 };
   for (let index = 0; index < WORLDS_TRIED; index++) {
@@ -86,7 +86,7 @@ async function play(run: TracedRun, title: string, speed: number): Promise<boole
   return stopped;
 }
 
-/** What is worth a line of the story, or null. */
+/** A line of the story, or null if the entry is not worth one. */
 function lineOf(run: TracedRun, entry: TraceEntry): string | null {
   const { record } = entry;
   if (entry.kind === 'message' || entry.kind === 'step') return null;

@@ -16,7 +16,7 @@ interface ClaimFlags extends CellFlags {
   readonly json?: boolean;
 }
 
-/** What is wanted: an interval, or a block of a size. */
+/** The wanted claim: an interval, or a block of a size. */
 type Wanted = Block | number;
 
 /** No timer is longer. */

@@ -54,7 +54,7 @@ Exit codes: 0 it can work, 78 it cannot (the message names file, line and key).`
     .addCommand(check);
 }
 
-/** What is allowed but unwise, and what is to be expected. */
+/** Settings that are allowed but unwise, and the behaviour to expect. */
 interface Judgement {
   readonly warnings: readonly string[];
   readonly outlook: string;

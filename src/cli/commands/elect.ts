@@ -103,7 +103,7 @@ async function leadOrLook(name: string, flags: ElectFlags): Promise<number> {
     await leases.settled();
     checkTerm(termMs, leases);
     const election = leases.client.elect(name, termMs === undefined ? {} : { term: termMs });
-    // Both at once: what ends the one with an error ends the other.
+    // Both at once: an error that ends one ends the other.
     if (flags.observe) await look(election, told, stop.signal);
     else await Promise.all([lookIfTold(election, told, stop.signal), lead(leases, election, flags.value ?? whoAmI(), told, stop.signal)]);
     return EXIT.ok;

@@ -58,7 +58,7 @@ Exit codes: 0 written, 64 usage, 78 a file is there already or a value cannot be
     });
 }
 
-/** Of the environment only these two count: a config file is what is about to be written. */
+/** Of the environment only these two count: the config file is about to be written. */
 async function wanted({ cell, members }: InitFlags): Promise<CliSettings> {
   const { TENURE_CELL, TENURE_MEMBERS } = process.env;
   const flags = { ...(cell === undefined ? {} : { cell }), ...(members === undefined ? {} : { members }) };

@@ -127,7 +127,7 @@ function tellDone(view: CellView, asJson: boolean): void {
   else process.stdout.write(`${viewLine(view)}\n`);
 }
 
-/** Steps are told at once as JSON; to people only what is not over in a moment. */
+/** Steps are told at once as JSON; to people only steps that are not over in a moment. */
 class Progress {
   readonly #asJson: boolean;
   #timer: NodeJS.Timeout | null = null;

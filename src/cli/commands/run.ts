@@ -1,4 +1,4 @@
-/** `tenure run`: a command under a lease. Reads the command line; what is done with it is loaded from `../run`. */
+/** `tenure run`: a command under a lease. Reads the command line; the code that runs it is loaded from `../run`. */
 import { constants } from 'node:os';
 import { Command } from 'commander';
 import { SLOTS_MAX } from '../../core/index.ts';

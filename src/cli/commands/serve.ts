@@ -25,7 +25,7 @@ interface ServeFlags extends CellFlags {
 /** A log that says nothing for long looks like a hang; so often the silence is told of. */
 const SILENCE_LOG_MS = 5000;
 const SILENCE_LINE_MS = 200;
-/** What is held is given back; a majority that is not there is not waited for longer. */
+/** Held leases are given back; an absent majority is not waited for longer. */
 const CLOSE_MS = 5000;
 
 export function serveCommand(setExit: (code: number) => void): Command {

@@ -1,4 +1,4 @@
-/** `tenure store repair`: makes units of a replicated store whole again that lost what they had, while the others are in use. */
+/** `tenure store repair`: makes units of a replicated store whole again that lost their registers, while the others are in use. */
 import { Command } from 'commander';
 import { parseDuration, TenureError } from '../../kernel/index.ts';
 import { beginAnew, connectForRepair } from '../../store/by-url.ts';

@@ -8,7 +8,7 @@ export interface Child {
   readonly pid: number;
   readonly isRunning: boolean;
   signal(signal: NodeJS.Signals): void;
-  /** Closes its input: contenders then give back what they hold, and leave. */
+  /** Closes its input: contenders then give back their leases, and leave. */
   dismiss(): void;
   readonly ended: Promise<void>;
 }

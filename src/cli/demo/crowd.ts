@@ -1,4 +1,4 @@
-/** The contenders of a demo as it sees them: processes that it starts, kills, pauses and starts again, and what they report. */
+/** The contenders of a demo as it sees them: processes that it starts, kills, pauses and starts again, and their reports. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Child, Children } from './children.ts';
 import type { DemoChronicle, Tone } from './chronicle.ts';
@@ -6,7 +6,7 @@ import { CONTENDER_IDS, CONTENDERS, TERM_MS, type ContenderId, type Report } fro
 
 /** Longer than a term: another takes over meanwhile. */
 const START_AGAIN_MS = TERM_MS + 2000;
-/** How long contenders may take to give back what they hold. */
+/** How long contenders may take to give back their leases. */
 const FAREWELL_MS = 1500;
 
 export type ContenderState = 'starts' | 'rests' | 'waits' | 'holds' | 'stalls' | 'is dead';
@@ -16,7 +16,7 @@ interface Contender {
   doing: ContenderState;
   token: number;
   isPaused: boolean;
-  /** Since when it does what it does. */
+  /** Since when it is in that state. */
   sinceMs: number;
 }
 
@@ -94,7 +94,7 @@ export class Crowd {
     this.#announce('resumed', id, `${id} goes on (SIGCONT)`, 'news');
   }
 
-  /** All give back what they hold and close their histories. */
+  /** All give back their leases and close their histories. */
   async end(): Promise<void> {
     this.#again.abort();
     const living = [...this.#contenders.values()];

@@ -50,7 +50,7 @@ export class DemoCell {
   #ports: readonly number[] = [];
   #observer: Cell | null = null;
   #isEnding = false;
-  /** What is held, by name; null while no majority can tell. */
+  /** The held leases, by name; null while no majority can tell. */
   held: ReadonlyMap<string, HeldView> | null = null;
 
   constructor(folder: string, children: Children, chronicle: DemoChronicle) {

@@ -117,7 +117,7 @@ function tryIt(folder: string): string[] {
   ];
 }
 
-/** Every contender wrote down what it held and when; the referees compare. */
+/** Every contender wrote down its holds; the referees compare them. */
 async function judge(folder: string): Promise<Verdict | null> {
   const histories = historiesIn(folder);
   const files = readdirSync(histories).map((name) => join(histories, name));

@@ -3,7 +3,7 @@ import { printJson } from '../terminal.ts';
 import type { Actions } from './actions.ts';
 import type { DemoChronicle, Happening } from './chronicle.ts';
 
-/** What is done, in seconds since all began to run; after the last it begins anew. */
+/** Acts, in seconds since all began to run; after the last the plot begins anew. */
 const PLOT: readonly { readonly atS: number; readonly act: (actions: Actions) => void }[] = [
   { atS: 3, act: (actions) => actions.killHolder() },
   { atS: 8, act: (actions) => actions.toggleMember('b') },

@@ -14,7 +14,7 @@ export class CommandProcesses {
     this.cgroup = cgroup;
   }
 
-  /** What is passed on to the command: its group hears it, as from a terminal. */
+  /** Passes a signal on to the command: its group hears it, as from a terminal. */
   forward(signal: NodeJS.Signals): void {
     this.group.signal(signal);
   }

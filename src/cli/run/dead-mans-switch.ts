@@ -16,7 +16,7 @@ export function deadMansSwitch(heldOpen: () => Socket | null): GuardKind {
     line: (order: Order) => JSON.stringify(order),
     start(order) {
       const program = fileURLToPath(new URL('./switch.js', import.meta.url));
-      // A session of its own: what is meant for our group, or comes from the keyboard, is not meant for it. No settings of
+      // A session of its own: signals to our group, or from the keyboard, are not meant for it. No settings of
       // the user's Node, and no folder that it would keep busy.
       const { NODE_OPTIONS: _, ...env } = process.env;
       const stdio = ['pipe', 'pipe', 'ignore', heldOpen() ?? 'ignore'] satisfies SpawnOptions['stdio'];

@@ -65,7 +65,7 @@ export class Guard {
     while (!this.#failure && !this.#isDismissed && this.#process?.pid === undefined) await sleep(RESTART_MS);
   }
 
-  /** Replaces what it was told before. If it is gone just now, the next one is told this at birth. */
+  /** Replaces its order. If the guard is gone just now, the next guard gets this order at birth. */
   giveOrder(order: Order, patienceMs: number): void {
     this.#order = order;
     this.input?.write(`${this.#kind.line(order)}\n`);
@@ -163,7 +163,7 @@ export class Guard {
     const judge = (): void => {
       this.#patience = undefined;
       if (this.#isDismissed || this.#answered >= wanted) return;
-      // Stopped, or stuck. What is stopped can be killed.
+      // Stopped, or stuck. A stopped guard can be killed.
       this.replace();
       this.#expectAnswer(patienceMs);
     };

@@ -17,7 +17,7 @@ import { machineMonoMs, tellsBeforeMs, type Order } from './orders.ts';
 import type { Plan } from './plan.ts';
 import { groupsOf, ProcessGroup } from './process-group.ts';
 
-/** What is asked of a lease. */
+/** The part of a lease that a command needs. */
 export interface Tenancy {
   /** By both clocks, computed when asked; 0 when it is over. */
   remainingMs(): number;
@@ -52,7 +52,7 @@ const BY_SIGNAL = 128;
 /** A command that is asked to stop by the keyboard, and has not, is stopped after so long: in a session of its own it may not be able to. */
 const STOP_AFTER_MS = 100;
 
-/** What is not dead so long after the lease and the grace cannot be killed by us. */
+/** A command not dead so long after the lease and the grace cannot be killed by us. */
 const GIVE_UP_MS = 10_000;
 
 export class GuardedCommand {
@@ -185,7 +185,7 @@ export class GuardedCommand {
   }
 
   /**
-   * Whether the switch has told the command to stop, because we were stopped ourselves. It has if the time came by what it knew
+   * Whether the switch has told the command to stop, because we were stopped ourselves. It has if the time came by the deadline it was told
    * last, though the lease was renewed when we went on.
    */
   #switchHasTold(): boolean {
@@ -274,7 +274,7 @@ function notStarted(error: NodeJS.ErrnoException, [word = '']: readonly string[]
 
 /**
  * Whether the terminal belongs to others. In a session of its own the command would not be stopped for reading it, as jobs in the
- * background are: it would take what is typed to the shell.
+ * background are: it would take input meant for the shell.
  */
 function isInBackground(): boolean {
   if (!isatty(STDIN)) return false;

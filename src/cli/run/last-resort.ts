@@ -78,7 +78,7 @@ export function lastResort({ born }: Pick<Order, 'born'>): GuardKind | null {
       const shell = [SHELL, '-c', SCRIPT, 'sh', ...words];
       // If it is stopped when `tenure run` is killed, the kernel lets it go on. Should setpriv not know how, a second start does without.
       const [file = '', ...args] = start === 1 && hasSetpriv() ? [SETPRIV, '--pdeathsig', 'CONT', ...shell] : shell;
-      // What it needs is found where systems have it: a user's own `timeout`, or a PATH without one, would take its clock away.
+      // Its programs are found where systems have them: a user's own `timeout`, or a PATH without one, would take its clock away.
       const PATH = ['/usr/bin', '/bin', process.env['PATH'] ?? ''].join(':');
       return spawn(file, args, { detached: true, cwd: '/', env: { PATH }, stdio: ['pipe', 'pipe', 'ignore'] });
     },

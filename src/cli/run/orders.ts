@@ -1,5 +1,5 @@
 /**
- * What `tenure run` tells its guards. Each order is complete and replaces the one before, so a guard that was started anew
+ * What `tenure run` tells its guards. Each order is complete and replaces the last, so a guard that was started anew
  * needs no more than the last. Instants are absolute: an order that was read late ends
  * nothing later.
  */

@@ -23,7 +23,7 @@ const KILL_BEFORE_MS_MAX = 1000;
 const KILL_BEFORE = 1 / 20;
 const KILL_BEFORE_SHORT = 1 / 5;
 const KILL_BEFORE_SHORT_MS_MAX = 150;
-/** Of that, what is left when the guards kill. One of them is a shell, which needs some milliseconds to notice the time. */
+/** The part of that time that is left when the guards kill. One of them is a shell, which needs some milliseconds to notice the time. */
 const LEFT_TO_GUARDS = 3 / 4;
 const LOOK_MS_MAX = 250;
 const LOOK_MS_MIN = 20;

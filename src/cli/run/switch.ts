@@ -13,7 +13,7 @@ import { ProcessGroup } from './process-group.ts';
 const LOOK_MS = 250;
 /** While something ends, it is looked at more often. */
 const CLOSE_LOOK_MS = 20;
-/** What is not dead after so long cannot be killed: it hangs in the kernel, or belongs to another user. */
+/** A process not dead after so long cannot be killed: it hangs in the kernel, or belongs to another user. */
 const GIVE_UP_MS = 10_000;
 
 // What `ps` shows.
