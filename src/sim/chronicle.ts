@@ -42,7 +42,7 @@ export type ApplicationReport =
   | { readonly kind: 'broke'; readonly message: string }
   | { readonly kind: 'record'; readonly record: DistributiveOmit<HistoryRecord, 'at' | 'node' | 'incarnation'> };
 
-/** The part of a desk by which an application tells the history what it does. */
+/** The part of a desk by which an application reports its acts to the history. */
 export abstract class Teller {
   protected abstract report(told: ApplicationReport): void;
 

@@ -1,4 +1,4 @@
-/** The desk of one process's user: its commands and timers, and what it tells the history. */
+/** The desk of one process's user: its commands and timers, and its reports to the history. */
 import type { MonoUs, WallUs } from '../kernel/index.ts';
 import type { UnitId } from '../core/index.ts';
 import { Teller, type ApplicationReport } from './chronicle.ts';

@@ -84,7 +84,7 @@ export interface FaultPlan {
   repeatPpm: number;
   /** One byte of a record of a shared unit is inverted. */
   corruptEveryUs: number;
-  /** A record of a shared unit is what it was before its last change, though that was acknowledged. */
+  /** A record of a shared unit loses its last change, though that was acknowledged. */
   forgetEveryUs: number;
   /** A shared unit loses every record. */
   wipeEveryUs: number;

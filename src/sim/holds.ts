@@ -1,6 +1,6 @@
 /**
  * The open holds: which processes believe to hold which resource. A hold ends when its holder's own clocks say so, and no record of the
- * resource may come before that is written down: so what has passed is closed before each record.
+ * resource may come before that is written down: so holds that have passed are closed before each record.
  */
 import type { LeaseMode } from '../kernel/index.ts';
 import type { HoldDeadline } from './protocol.ts';
@@ -42,7 +42,7 @@ export class HoldLedger {
     return true;
   }
 
-  /** Closes what has passed; that, the newest first. */
+  /** Closes the holds that have passed, and returns them, newest first. */
   closePassed(resource: string, hasPassed: (hold: LedgerHold) => boolean): readonly LedgerHold[] {
     const holds = this.#holds.get(resource) ?? NONE;
     if (!holds.some(hasPassed)) return NONE;

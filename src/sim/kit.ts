@@ -22,7 +22,7 @@ export interface KitParts<Message, Command, Event, Config, Node extends Core<Mes
 
 /** A protocol with its types closed over. */
 export interface Kit extends Simulation {
-  /** What it cannot do is null. */
+  /** Abilities that it lacks are null. */
   readonly stage: StageKind | null;
   readonly shrinker: Shrinker | null;
   readonly exploring: Exploring | null;

@@ -50,7 +50,7 @@ export interface Scenario<Config> {
   readonly config: Config;
 }
 
-/** The application on a node: it gives commands, reacts to events, and tells the history what it did. */
+/** The application on a node: it gives commands, reacts to events, and reports its acts to the history. */
 export interface User<Event> {
   start(): void;
   event(event: Event): void;

@@ -35,7 +35,7 @@ export interface BegunAccess {
   found: Uint8Array | null;
   /** The change that a weak read found, or null for none; undefined where it found the newest record. */
   foundWeakly: RegisterChange | null | undefined;
-  /** What a list found; a weak one, what it says it found. */
+  /** The keys that a list found; of a weak list, the keys it reports. */
   keys: readonly string[] | null;
   isListedWeakly: boolean;
   /** Its unit went back to an earlier state before it took effect, or was in another epoch all along: it has no effect, and fails. */
@@ -64,7 +64,7 @@ export interface StorageMemory {
 export type Damage =
   /** One byte of a record is inverted. */
   | ({ readonly kind: 'corrupt'; readonly key: string; readonly byte: number } & StoragePlace)
-  /** A record is what it was before its last change, whether that was acknowledged or not. */
+  /** A record loses its last change, whether that was acknowledged or not. */
   | ({ readonly kind: 'forget'; readonly key: string } & StoragePlace)
   /** Every record is gone. */
   | ({ readonly kind: 'wipe' } & StoragePlace)

@@ -1,5 +1,5 @@
 /**
- * One regular register, as the simulated world, the stage and the explorer have it. The order in which changes take effect is the one order that
+ * One regular register, as the simulated world, the stage and the explorer have it. The order in which changes take effect is the order that
  * all reads agree on. A weak read may find any change that is not followed, in that order, by a change that was answered before the read began. A
  * plain write under way has no place in the order yet, so it may be found, and not found, and found again. A conditional write is found only once
  * it has won: a conditional write that loses was never there.
@@ -39,7 +39,7 @@ export interface RegisterMemory {
 }
 
 export class RegularRegister {
-  /** The last change that took effect, and the one before it. */
+  /** The last change that took effect, and the change before it. */
   newest: RegisterChange | null = null;
   #before: RegisterChange | null = null;
   /** The place of the last change, in the order of effects, that was answered; 0 if none was. No read that begins now finds an older one. */
@@ -127,7 +127,7 @@ export class RegularRegister {
 
   // ── As plain data ──────────────────────────────────────────────────────────────────────────────────
 
-  /** What has not taken effect is remembered with its access. `forgets`: the newest change may be undone. */
+  /** A change that has not taken effect is remembered with its access. `forgets`: the newest change may be undone. */
   snapshot(forgets: boolean): RegisterMemory {
     const memory = { effects: this.#effects(forgets).map(textOf), floor: this.rankOf(this.#floor, forgets) };
     return forgets ? { ...memory, before: this.#before && textOf(this.#before) } : memory;

@@ -3,8 +3,8 @@
  * has its effect at some instant within; its answer may be lost or come far too late; a unit or a disk may fail. Records are damaged, forgotten
  * and wiped, writes go astray and take effect twice, units go back to an earlier state, where the world has such faults.
  *
- * With `weakReads`, a read of a shared unit answers with anything a regular register allows (`regular-register.ts`), and a list leaves out or names
- * what it likes of the keys that come or go meanwhile.
+ * With `weakReads`, a read of a shared unit answers with anything a regular register allows (`regular-register.ts`), and a list leaves out or names any
+ * of the keys that come or go meanwhile.
  */
 import { invariant, type Chooser } from '../kernel/index.ts';
 import { OWN_DISK, type Completion, type UnitId } from '../core/index.ts';

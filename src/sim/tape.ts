@@ -39,7 +39,7 @@ export interface TapedStep {
   readonly isCommand: boolean;
   /** Which of all processes that ever were; -1 where it is the machine. */
   readonly process: number;
-  /** Done by the process that the twin of this step has replaced, not by the one in its place. */
+  /** Done by the process that the twin of this step has replaced, not by its successor. */
   readonly replacedBy?: number;
   /** The numbers the core drew in this step. */
   readonly choices: number[];
@@ -128,7 +128,7 @@ export class Tape<Command> {
     this.#say(process, this.#lines.say(command), true);
   }
 
-  /** What an application tells shows what it does: it acts under a lease, or looks at what its learner believes. */
+  /** The reports of an application show its acts: it acts under a lease, or looks at its learner's beliefs. */
   reported<Message, Event>(process: SimProcess<Message, Command, Event>, told: ApplicationReport): void {
     const key = (token: number): string => `${process.index} ${token}`;
     if (told.kind === 'granted') this.#requests.set(key(told.token), told.request);

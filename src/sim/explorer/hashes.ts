@@ -22,7 +22,7 @@ export class PartHashes {
     return part * this.perPart;
   }
 
-  /** `told` says the part as it looks after each renumbering. What is the same after all of them may be hashed before, once. */
+  /** `told` says the part as it looks after each renumbering. Items that are the same after all of them may be hashed before, once. */
   set(part: number, told: (renumbering: number) => Json, before: HashedItems = NOTHING): void {
     const start = this.at(part);
     while (start + this.perPart > this.words.length) {

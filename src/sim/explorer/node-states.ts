@@ -100,7 +100,7 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
   readonly #envelopeIds = new Map<string, number>();
   readonly #listIds = new Map<string, number>();
   readonly #completions: Completion[] = [];
-  /** By what they say, and as they are: storage gives the same again and again. */
+  /** By their hash, and by identity: storage gives the same object again and again. */
   readonly #completionIds = new Map<string | Completion, number>();
   readonly #reader = new ByteReader();
   readonly #writer = new ByteWriter();

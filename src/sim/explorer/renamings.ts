@@ -1,5 +1,5 @@
 /**
- * What of a core's snapshot may name nodes. A renaming copies whatever may, and nothing else: so what is still the same object names nobody, and need
+ * Which parts of a core's snapshot may name nodes. A renaming copies those parts, and nothing else: so a part that is still the same object names nobody, and need
  * not be hashed once more for each renumbering. Looked at are the parts of a snapshot, and the parts of these.
  */
 import { invariant, type Json } from '../../kernel/index.ts';
@@ -33,7 +33,7 @@ export class Renamings {
     return [this.#copied, this.#kept, this.#kept.map((place) => partAt(this.#before, place))];
   }
 
-  /** What may name nodes, as it is after a renaming. */
+  /** The parts that may name nodes, as they are after a renaming. */
   copied(renamed: Parts): Json[] {
     for (const place of this.#kept)
       invariant(partAt(renamed, place) === partAt(this.#before, place), 'a renaming copies what another one keeps');

@@ -83,7 +83,7 @@ export function search<Message, Command, Event, Config>(
       };
       universe.expand(state, length, visit, found);
       if (isBroken) break;
-      // What has nothing left to do is not ended early.
+      // A search with no states left is not stopped early.
       if (level.count + nextLevel.count === 0) continue;
       if (visited.count >= limits.maxStates || (++expanded % ASK_EVERY === 0 && limits.isOver(progress()))) {
         isStopped = true;

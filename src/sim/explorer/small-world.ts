@@ -64,7 +64,7 @@ export interface SmallWorld<Message, Own extends Budgets = Budgets> {
   ratePpm(bounds: Own, node: number): number;
   /** Every way in which wall clocks may be apart: one of these it is, from the beginning to the end. */
   clocks(bounds: Own): Iterable<ClocksAheadUs>;
-  /** What has happened when the search begins: acts, each with all that comes of it, and instants that go by. Nothing, unless told. */
+  /** Steps taken before the search begins: acts, each with all its consequences, and instants that go by. None, unless told. */
   opening?(bounds: Own): readonly OpeningStep[];
   /** What the actor of a node may do next. */
   offers(bounds: Own, seen: NodeView): readonly Offer[];
@@ -96,7 +96,7 @@ export interface SmallWorld<Message, Own extends Budgets = Budgets> {
 
 /**
  * A world that leaves nothing out: a second between two instants, clocks that agree and run true, every crash, every wake, no nodes alike.
- * A protocol takes what it does not know better from here.
+ * A protocol takes defaults from here.
  */
 export const NOTHING_LEFT_OUT: Omit<SmallWorld<unknown>, 'bounds' | 'misfit' | 'settings' | 'offers' | 'askers'> = {
   tickUs: 1_000_000,

@@ -53,7 +53,7 @@ export class StateSums<Message, Command, Event, Config> {
     sumUp(this.#sums, envelopeHashes, state, this.#envelopesAt, length);
   }
 
-  /** The shown state begins as the one that was summed up. */
+  /** The shown state begins as a copy of the summed state. */
   copy(): void {
     this.#next.set(this.#sums);
   }
@@ -116,7 +116,7 @@ export class StateSums<Message, Command, Event, Config> {
     return this.#pastHashes.at(known);
   }
 
-  /** Of all renumberings the one with the lowest hash speaks for the state; what is the same in all is mixed in last. */
+  /** The renumbering with the lowest hash speaks for the state; parts that are the same in all are mixed in last. */
   finish(next: Int32Array): void {
     const sums = this.#next;
     const start = this.#pastAt(next[PAST] as PastId);

@@ -88,7 +88,7 @@ export class StorageStates {
     return next;
   }
 
-  /** A process is gone and so is its disk. What it changes on shared units may still take effect. */
+  /** A process is gone and so is its disk. Its changes on shared units may still take effect. */
   crashed(id: StorageId, node: number, incarnation: number): StorageId {
     if (id === 0) return id;
     return this.#after(id, (registers, accesses) => {

@@ -41,7 +41,7 @@ export interface Arrival {
   input: number;
 }
 
-/** Is shown each step out of a state; `next` holds what it led to. False: that is enough. */
+/** Is shown each step out of a state; `next` holds the state it led to. False: that is enough. */
 export type Visitor = (move: () => Move, breaks: boolean) => boolean;
 
 export class Universe<Message, Command, Event, Config> {
@@ -106,7 +106,7 @@ export class Universe<Message, Command, Event, Config> {
     this.#sums.finish(this.next);
   }
 
-  /** What has happened before the search begins: of each act all that comes of it at once, every message in its turn. */
+  /** Takes the steps before the search begins: each act with all its consequences at once, every message in its turn. */
   #open(): void {
     const nodeStates = this.#nodeStates;
     const { world, bounds } = nodeStates;
@@ -271,8 +271,8 @@ export class Universe<Message, Command, Event, Config> {
   }
 
   /**
-   * This step could have been taken before the one by which the state was found, came to the same, and ranks below it. Then
-   * what it leads to is found from the state it would have led to, by the other step.
+   * This step could have been taken before the step by which the state was found, with the same result, and ranks below it. Then
+   * the next state is found the other way round, too: by this step first.
    */
   #commutesBack(state: Int32Array, node: number, input: number): boolean {
     const outcome = this.#foundOutcome;
@@ -291,7 +291,7 @@ export class Universe<Message, Command, Event, Config> {
 
   /**
    * Nothing comes of this delivery but that the message is gone. Whatever happens without it can happen with it, too: messages may never come. So the
-   * delivery need not be taken, and what it would lead to is no state of its own.
+   * delivery need not be taken, and its result is no state of its own.
    */
   #isVain(state: Int32Array, to: number, envelope: number): boolean {
     const nodeStates = this.#nodeStates;

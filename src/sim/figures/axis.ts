@@ -15,7 +15,7 @@ export interface AxisEnds {
   readonly to: number;
 }
 
-/** How much longer an axis is than what is drawn. */
+/** How much longer an axis is than its curves. */
 const ROOM = 1.04;
 const CURVE_PARTS = 120;
 /** The eighth root of 2: eight steps double a number. */

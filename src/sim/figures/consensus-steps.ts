@@ -164,7 +164,7 @@ class StepsRun implements Step<AnyMessage, AnyEvent> {
   }
 }
 
-/** Lanes use one record for all their messages. What is in it is made anew for each, and bytes of values are never changed. */
+/** Lanes use one record for all their messages. The message in it is made anew for each, and bytes of values are never changed. */
 function kept(message: AnyMessage): AnyMessage {
   return 'lane' in message ? { ...message } : message;
 }

@@ -13,7 +13,7 @@ interface ScriptLine {
   readonly text: string;
 }
 
-/** Actions, and what they gave when the script was written last. */
+/** Actions, and their output when the script was written last. */
 interface ScriptBlock {
   /** As in the file: comments, empty lines and actions up to the rule. */
   readonly source: readonly string[];

@@ -25,7 +25,7 @@ export interface Beat {
   readonly action: OriginAction;
   /** Numbers the core draws in it; every further number is 0. */
   readonly choices?: readonly number[];
-  /** Done by the process that the twin of this beat has replaced, not by the one in its place. */
+  /** Done by the process that the twin of this beat has replaced, not by its successor. */
   readonly replacedBy?: number;
 }
 
@@ -38,7 +38,7 @@ export interface Performance {
   readonly violation: Violation | null;
 }
 
-/** What came of the beats that were done, by where it came from: how a beat finds what it is about. */
+/** The messages, accesses and requests of the beats that were done, by origin: how a beat finds its subject. */
 class Props {
   readonly #messages = new Map<string, MessageRef>();
   readonly #accesses = new Map<string, AccessRef>();
@@ -58,7 +58,7 @@ class Props {
     },
   };
 
-  /** What a beat is on the stage; null if what it is about is not there. */
+  /** The action of a beat on the stage; null if its subject is not there. */
   resolve({ action, replacedBy, choices = [] }: Beat): StageAction | null {
     const named = this.#named(action);
     const done = named && replacedBy !== undefined && !('access' in named) ? by(this.#replaced.get(replacedBy), named) : named;

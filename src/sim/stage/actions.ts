@@ -1,5 +1,5 @@
 /**
- * What happens, as data and as text: the one vocabulary of tapes, plays, stages, scripts and the explorer. `parseAction` reads what
+ * Actions, as data and as text: the common vocabulary of tapes, plays, stages, scripts and the explorer. `parseAction` reads what
  * `formatAction` writes. Verbs that are not the stage's own belong to the actor on the node they name.
  */
 import { formatDuration, parseDuration, TenureError, type SpanUs } from '../../kernel/index.ts';
@@ -104,7 +104,7 @@ type Action<Message, Access, Act, Finding = AccessRef<Access> | null> =
   | ({ readonly kind: 'answer'; readonly finding?: Finding; readonly listing?: readonly string[] } & AccessRef<Access> & Choosing)
   /** A write takes effect at another key than its own. */
   | ({ readonly kind: 'misdirect'; readonly to: string } & AccessRef<Access>)
-  /** A change that took effect does so once more, whether it was answered or not; a swap only if it finds again what it has seen. */
+  /** A change that took effect does so once more, whether it was answered or not; a swap only if it finds the seen value again. */
   | ({ readonly kind: 'repeat' } & AccessRef<Access>)
   /** Records of a shared unit or an own disk are damaged. */
   | Damage
@@ -120,9 +120,9 @@ type Action<Message, Access, Act, Finding = AccessRef<Access> | null> =
 
 /** On a stage, where everything has its name. */
 export type StageAction = Action<MessageRef, number, unknown>;
-/** On a tape and in a play, where things are known by what they came of. */
+/** On a tape and in a play, where messages and accesses are known by their origin. */
 export type OriginAction = Action<StepOrigin, StepOrigin, RequestUse>;
-/** In the explorer, where messages are numbered, and a change that a read finds is known by what it left behind. */
+/** In the explorer, where messages are numbered, and a change that a read finds is known by its value. */
 export type SearchAction = Action<number, ProcessAccess, unknown, Uint8Array | null>;
 
 /** Translates messages and accesses into the names that a stage gives them; null if the stage does not have them. */

@@ -45,7 +45,7 @@ export class Owed {
     this.#resting = [];
   }
 
-  /** What is missing at the end: for each lease the first request that should have been granted. */
+  /** The complaints at the end: for each lease the first request that should have been granted. */
   end(spanUs: number, isHeld: (resource: string) => boolean): string[] {
     const stillAsking = new Set([...this.#open.values(), ...this.#resting]);
     const isFair = this.#ways.giveBackUs !== undefined;

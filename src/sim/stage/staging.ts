@@ -1,6 +1,6 @@
 /**
  * What a stage needs to know of a protocol, beside what the simulator knows already: the world a few
- * settings make, and an actor that does what a script says instead of what it likes. With that, any core
+ * settings make, and an actor that follows a script instead of drawing its acts. With that, any core
  * can be scripted and, if it declares a small world, explored.
  */
 import type { Core, Snapshot } from '../../core/index.ts';
@@ -19,7 +19,7 @@ export const STAGE_DEFAULTS: Settings = { uptime: '0s', back: 'no' };
 
 /** The application on a node of a stage. It acts when a line says so, and reports to the history what its core emits. */
 export interface Actor<Event> {
-  /** Does one line of a script, without its node. Throws TENURE_BAD_ARGUMENT on what it does not understand. */
+  /** Does one line of a script, without its node. Throws TENURE_BAD_ARGUMENT if it does not understand the line. */
   act(verb: string, words: readonly string[]): void;
   event(event: Event): void;
   /** From here on all goes well, until the desk says that it is not healed any more. */
@@ -33,7 +33,7 @@ export interface Actor<Event> {
 }
 
 export interface Staging<Command, Event, Config, Node> {
-  /** The settings it knows, with what they are when nothing is said. */
+  /** The settings it knows, with their defaults. */
   readonly defaults: Settings;
   /** Verbs of its actors, with their arguments, for people. */
   readonly verbs: readonly string[];

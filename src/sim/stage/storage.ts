@@ -123,7 +123,7 @@ export class StageStorage {
     return must.every((key) => keys.includes(key)) && keys.every((key) => must.includes(key) || may.includes(key));
   }
 
-  /** The process is gone: what it wrote to its own disk took effect before, or never will. */
+  /** The process is gone: its writes to its own disk took effect before, or never will. */
   crash(incarnation: number): void {
     for (let i = this.#underWay.length - 1; i >= 0; i--) {
       const access = this.#underWay[i] as StageAccess;

@@ -130,7 +130,7 @@ export class BroadcastUser implements User<BroadcastEvent> {
         desk.sometimes('position-gone');
         this.#isGap = true;
         this.#readUpTo = event.first - 1;
-        // Its own messages may be among what is gone.
+        // Its own messages may be among the lost ones.
         this.#ownRead = this.#acknowledged;
         desk.after(1 + desk.choose(this.#world.readUsMax), READ);
         break;

@@ -34,7 +34,7 @@ export const consensusSmallWorld: SmallWorld<ConsensusMessage, ConsensusBounds> 
   mayCrash: (_bounds: ConsensusBounds, { core }: NodeView): boolean => !isDecided(core),
   mayWake: (): boolean => false,
 
-  /** Heartbeats change what is believed of others, and nothing is done about that without time. A decision is learned once. */
+  /** Heartbeats change beliefs about others, and nothing follows from those without time. A decision is learned once. */
   isDead(message: ConsensusMessage, _addressee: Addressee, core: Snapshot | null): boolean {
     return message.kind === 'heartbeat' || (message.kind === 'decide' && core !== null && isDecided(core));
   },

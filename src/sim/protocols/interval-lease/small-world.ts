@@ -45,7 +45,7 @@ export const intervalSmallWorld: SmallWorld<IntervalMessage, IntervalBounds> = {
   mayCrash: ({ members }: IntervalBounds, { node }: NodeView): boolean => node < members,
   mayWake: (): boolean => false,
 
-  /** Answers to what is not under way any more: counters only rise. */
+  /** Answers to requests not under way any more: counters only rise. */
   isDead(message: IntervalMessage, { incarnation }: Addressee, core: Snapshot | null): boolean {
     if (message.kind !== 'ack' && message.kind !== 'nack' && message.kind !== 'withdrawn') return false;
     if (core === null || message.incarnation !== incarnation) return true;

@@ -31,7 +31,7 @@ interface ActedLease {
   backAt?: number;
   /** It was held before all began to go well: a caller that asks again wants it once more. */
   before?: boolean;
-  /** What it said of itself when it asked. */
+  /** Its metadata when it asked. */
   readonly saying?: string;
   /** It wants to share the name with other readers, or does. */
   shared?: boolean;
@@ -56,7 +56,7 @@ const UPGRADE_NUMBERS = 1_000_000;
 /** How many words follow the node, at most; `lease N` is not counted. What an acquire takes is read word by word. */
 const WORDS_MAX: Readonly<Record<string, number>> = { renew: 2, release: 3, proclaim: 2, paces: Infinity };
 
-/** What is asked for. */
+/** The lease asked for. */
 type Wish = Pick<ActedLease, 'name' | 'termUs' | 'waitUs' | 'keep' | 'saying' | 'shared'>;
 
 /** What the actors of an engine can be told. */

@@ -36,7 +36,7 @@ export interface QuorumHabits {
   readonly opened: { asked: boolean };
   /** What only the quorum engine has: lists, questions to members. */
   readonly extras: boolean;
-  /** Holders change what they say of themselves; if nothing is said, where there are extras. */
+  /** Holders change their metadata; unless told otherwise, where there are extras. */
   readonly speaks?: boolean;
   /** Whether a lease can be renewed at all. */
   readonly renews: boolean;

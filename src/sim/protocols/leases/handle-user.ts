@@ -67,7 +67,7 @@ export abstract class HandleUser<Command, Handle extends LeaseHandle> {
     return this.desk.healed && !sinceHealed;
   }
 
-  /** The handle has what it was owed. When all have, this user is done, so much later. */
+  /** The handle got its lease in the healed world. When all have, this user is done, so much later. */
   protected served(handle: Handle, graceUs: number): void {
     handle.sinceHealed = true;
     if (this.handles.every(({ sinceHealed }) => sinceHealed)) this.later(graceUs, () => this.desk.done());

@@ -115,7 +115,7 @@ export const leaseTapeToScript: Omit<TapeToScript<LeaseCommand, LeaseWorld>, 'se
   use: (resource: string, request: number): Said => ({ verb: 'use', words: [resource], about: request }),
 };
 
-/** A handle keeps what it gets for a moment, or through some renewals; refused, it asks again a twentieth of a term later. */
+/** A handle keeps its lease for a moment, or through some renewals; refused, it asks again a twentieth of a term later. */
 function waysOf({ maxTermUs, rush, brief }: QuorumHabits): Ways[] {
   const askAgainUs = Math.floor(maxTermUs / 20);
   const spans = rush || brief ? [0] : [maxTermUs / 4, maxTermUs * 2];

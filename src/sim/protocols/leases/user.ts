@@ -1,5 +1,5 @@
 /**
- * Applications on a node of a simulated cell: each handle picks a name, tries or waits, uses what it
+ * Applications on a node of a simulated cell: each handle picks a name, tries or waits, uses the lease it
  * gets, renews, gives back, forgets to, or changes its mind. After the world has healed each handle must
  * get a lease once more and keep it as long as it wants.
  */
@@ -17,7 +17,7 @@ interface Handle extends LeaseHandle {
   termUs: number;
   /** Its votes were all given after the world had healed: nothing excuses its loss. */
   safe: boolean;
-  /** What it has proclaimed since its grant. */
+  /** How often it has proclaimed since its grant. */
   proclaims: number;
   waits: boolean;
 }
@@ -307,7 +307,7 @@ export class QuorumUser extends HandleUser<QuorumCommand, Handle> implements Use
     this.#useLater(handle, handle.lease);
   }
 
-  /** What is renewed by itself, and was not given back, lasts in a healed world: however it ends, that is a violation. */
+  /** A lease that the core renews, and that was not given back, lasts in a healed world: however it ends, that is a violation. */
   #judgeLoss(handle: Handle, how: string): void {
     if (handle.state === 'holding' && handle.safe && handle.keep)
       this.desk.failLiveness(`${how} ${handle.resource.text}, which it was renewing, in a healed world`);

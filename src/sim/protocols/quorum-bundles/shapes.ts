@@ -17,7 +17,7 @@ const TERM_US = 1_000_000;
 /** Patient enough for answers that come late. */
 const RTT_US = 40_000;
 const MEMBERS = 3;
-/** Of the longest term: members look so seldom for what has run out that a bundle is still there when its holder is back. */
+/** Of the longest term: members look so seldom for votes that have run out that a bundle is still there when its holder is back. */
 const PARTS_OF_LONGEST = 4;
 
 const FAULTS: Record<BundleShape, (chooser: Chooser) => Partial<FaultPlan>> = {
@@ -59,7 +59,7 @@ export function planSteadfast(shape: BundleShape, chooser: Chooser): Scenario<Mo
   const faults = { ...noFaults(), ...FAULTS[shape](chooser) };
   const safetyUs = TERM_US * (15 + chooser.below(25));
   const usesMax = 5 + chooser.below(shape === 'secluded' ? 150 : 60);
-  // All may stand in line, and each holds for as long as it uses what it has.
+  // All may stand in line, and each holds for as long as it uses its lease.
   const livenessUs = (handles.reduce((sum, count) => sum + count, 0) * (12 + usesMax / 2) + 40) * TERM_US;
   return {
     nodes,

@@ -1,6 +1,6 @@
 /**
- * A world in which members are replaced while a client only renews what it has, in bulk: nothing tells it of the next view but answers to its rounds. Members
- * are cut off for a term or more, one after the other, so what they voted for in the view before has run out when they are back.
+ * A world in which members are replaced while a client only renews its leases, in bulk: nothing tells it of the next view but answers to its rounds. Members
+ * are cut off for a term or more, one after the other, so their votes of the view before have run out when they are back.
  */
 import { encodeName, type Chooser } from '../../../kernel/index.ts';
 import { deriveTiming } from '../../../core/index.ts';

@@ -1,5 +1,5 @@
 /**
- * Applications that do what they do in other worlds, in processes that keep some leases of their own all the time: so there are bundles, which outlive
+ * Applications that act as in other worlds, in processes that keep some leases of their own all the time: so there are bundles, which outlive
  * the leases that come and go.
  */
 import { encodeName } from '../../../kernel/index.ts';

@@ -1,7 +1,7 @@
 /**
  * Applications that use all that leases can do in the quorum engine. Each handle takes a lease, uses it, and ends it in one of the
- * many ways there are. What a handle tells the history is bounded by what it itself allowed: if the core goes beyond that, the handle
- * acts on after the end that it told.
+ * many ways there are. A handle reports no later end than it allowed itself: if the core goes beyond that, the handle
+ * acts on after the end that it reported.
  */
 import { monoUs, wallUs, type LeaseMode } from '../../../kernel/index.ts';
 import type { QuorumCommand, QuorumEvent } from '../../../core/index.ts';
@@ -40,7 +40,7 @@ export interface ModeHabits {
 interface Handle extends LeaseHandle {
   resource: ModeResource;
   mode: LeaseMode;
-  /** The slot it asked for first, and the one it has; -1 if none. */
+  /** The slot it asked for first, and the slot it has; -1 if none. */
   slotAsked: number;
   slot: number;
   quarantineUs: number;
@@ -59,7 +59,7 @@ interface Handle extends LeaseHandle {
   termUs: number;
   /** Its core asks before each renewal. */
   gated: boolean;
-  /** Nothing but what it allowed itself ends it early. */
+  /** Only its own limits end it early. */
   limited: boolean;
   /** Its deadline cannot be beyond this, by what the handle has allowed. */
   bound: HoldDeadline;

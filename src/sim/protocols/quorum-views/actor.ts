@@ -1,4 +1,4 @@
-/** What callers of a cell whose members change say in scripts: what they say of leases, and how the cell is to be from now on. */
+/** The lines of callers in scripts of a cell whose members change: those of leases, and how the cell is to be from now on. */
 import { NEVER, parseDuration, TenureError } from '../../../kernel/index.ts';
 import {
   ViewInitiator,

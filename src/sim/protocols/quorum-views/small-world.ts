@@ -1,7 +1,7 @@
 /**
  * The small world of views: the members of a cell change once while proposers want a lease. The first acceptors are its members before, the last
  * acceptors after; the last proposer changes the cell, and the others want the lease. A member that has stored a view does not crash here: it
- * would find what it stored, and here a crash loses everything.
+ * would find the stored view, and here a crash loses everything.
  */
 import { ACCEPTED, OTHER_VIEW, REFUSED, VIEW_TOLD, VIEWED, type QuorumMessage, type Snapshot } from '../../../core/index.ts';
 import { countBound } from '../../explorer/bounds.ts';
@@ -53,7 +53,7 @@ export const viewsSmallWorld: SmallWorld<QuorumMessage, ViewsBounds> = {
     if (Math.max(from, to) > acceptors) return 'the cell cannot have more members than there are nodes that vote';
     if (begun === 0) return null;
     if (from === acceptors && to === acceptors) return 'a change that has begun has other members after it than before';
-    // What has happened by then takes two instants: half a term, and one more.
+    // The opening takes two instants: half a term, and one more.
     const fits = proposers > 1 && term === 2 && instants > 1 && driftPpm === 0;
     return fits ? null : 'a change has begun only with two that ask or more, a term of 2, 2 instants or more, and clocks that run true';
   },
@@ -86,7 +86,7 @@ export const viewsSmallWorld: SmallWorld<QuorumMessage, ViewsBounds> = {
       return leaseOffers(isEarly ? { ...bounds, attempts: 0 } : bounds, seen, () => true);
     }
     if (changes + seen.life === 0) return [changeOf(bounds)];
-    // In a change that has begun, whoever has lost the lease of views does not ask for it again.
+    // In a change that has begun, an initiator that has lost the lease of views does not ask for it again.
     const isOver = bounds.begun > 0 && change !== null && (change.initiator as { lease: number }).lease === 0;
     return goesOnAt <= seen.monoUs && !isOver ? [['go-on']] : [];
   },
@@ -125,8 +125,8 @@ export const viewsSmallWorld: SmallWorld<QuorumMessage, ViewsBounds> = {
 };
 
 /**
- * Ballots of one instant rise by one. Members that are in different views send whoever asks from one view to the other and back, with a fresh ballot each
- * time, and an instant has no end: from some ballot on, what sends it on is lost.
+ * Ballots of one instant rise by one. Members that are in different views send a proposer from one view to the other and back, with a fresh ballot each
+ * time, and an instant has no end: from some ballot on, the refusal that sends it on is lost.
  */
 function isSentOnTooOften({ kind, reason, ballot }: QuorumMessage): boolean {
   const inInstant = ballot % TICK_US;

@@ -168,7 +168,7 @@ interface Node {
   readonly newcomersIdle: boolean;
 }
 
-/** How many applications a node has. Applications on machines that are being set up are not judged by what they lose. */
+/** How many applications a node has. Applications on machines that are being set up are not judged by their losses. */
 function handlesOf(chooser: Chooser, { node, numbers, members, newcomersLate, newcomersIdle }: Node): number {
   if (node >= numbers || (newcomersIdle && node >= members)) return 1 + chooser.below(2);
   return newcomersLate ? 0 : chooser.below(2);

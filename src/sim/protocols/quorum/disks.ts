@@ -1,9 +1,9 @@
-/** What members of a simulated cell keep on disks of their own, and what they are set up with anew when they are started again. */
+/** What members of a simulated cell keep on disks of their own, and their new settings when they are started again. */
 import type { Chooser } from '../../../kernel/index.ts';
 import { deriveTiming, type Keeps, type Timing, type TimingInput } from '../../../core/index.ts';
 import { QUORUM_MUTANTS, type Shape } from './mutants.ts';
 
-/** In one of three worlds members have disks of their own, and where they come and go: all of them keep the same, or each what it likes. */
+/** In one of three worlds members have disks of their own, and where they come and go: all of them keep the same, or each draws its own choice. */
 export function drawKeeps(chooser: Chooser, shape: Shape, members: number, mutant: string | null): Keeps[] {
   const asked = QUORUM_MUTANTS.find(({ name }) => name === mutant)?.keeps;
   if (asked) return Array.from({ length: members }, () => asked);
@@ -27,7 +27,7 @@ export interface Refit {
 }
 
 /**
- * The longest term and what is kept change from life to life. Only where every member has a disk and no disk is
+ * The longest term and the kept records change from life to life. Only where every member has a disk and no disk is
  * lost: a member that has forgotten how long its terms were cannot know for how long to be silent.
  */
 export function drawRefits(chooser: Chooser, keeps: readonly Keeps[], input: TimingInput): Refit[] {

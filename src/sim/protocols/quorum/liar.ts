@@ -13,7 +13,7 @@ export function quorumForger(resources: readonly Uint8Array[], aheadUsMax: numbe
     const numbers = new LiarNumbers(ground, aheadUsMax, overheard === null);
     const message = overheard ?? new QuorumMessage();
     message.kind = numbers.kind(message.kind, overheard === null, KIND_NAMES.length - 1);
-    // Most of what is said in another's name is not heard.
+    // Most messages in another's name are not heard.
     message.owner = numbers.one(3) ? ground.boot.incarnation : numbers.who(message.owner);
     message.lease = numbers.small(message.lease);
     message.ballot = ballotTime(numbers.time(message.ballot));

@@ -161,7 +161,7 @@ export function describeQuorumMessage(message: QuorumMessage): string {
   return `${what}${why}(#${message.owner} lease ${message.lease}, ballot ${message.ballot})`;
 }
 
-/** The nodes of a drawn cell, and how well its clocks keep to what it is told. */
+/** The nodes of a drawn cell, and how well its clocks keep to its timing. */
 interface DrawnCell {
   readonly shape: Shape;
   /** A node that crashes with a lease leaves its name alone for a term: where much is to happen, clients hold and members only vote. */

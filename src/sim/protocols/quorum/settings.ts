@@ -1,4 +1,4 @@
-/** Worlds of the quorum engine as settings of a stage, and back: what is drawn for the simulator can be said in the first line of a script. */
+/** Worlds of the quorum engine as settings of a stage, and back: a world drawn for the simulator can be said in the first line of a script. */
 import { TenureError } from '../../../kernel/index.ts';
 import { deriveTiming, type Keeps, type SuccessionMode } from '../../../core/index.ts';
 import type { Scenario } from '../../protocol.ts';

@@ -89,7 +89,7 @@ function beginnings(chooser: Chooser, scale: FaultScale): FaultPlan {
   };
 }
 
-/** Members are gone for a moment, again and again, and come back with what they kept. */
+/** Members are gone for a moment, again and again, and come back with their records. */
 function comebacks(chooser: Chooser, scale: FaultScale): FaultPlan {
   const { termUs } = scale;
   return {
@@ -101,7 +101,7 @@ function comebacks(chooser: Chooser, scale: FaultScale): FaultPlan {
   };
 }
 
-/** Anything may go wrong, but wall clocks are not set: the edge of what is believed passes by each of them in time. */
+/** Anything may go wrong, but wall clocks are not set: the highest believed ballot passes by each of them in time. */
 function liars(chooser: Chooser, scale: FaultScale): FaultPlan {
   return { ...drawFaults(chooser, scale), wallStepEveryUs: 0, wallSetAtBootPpm: 0, wallStepsBack: false };
 }

@@ -116,7 +116,7 @@ interface QuorumCoreSnapshot {
     readonly freeSlots: readonly (readonly [voter: number, bits: readonly number[]])[];
   }[];
   readonly holder: HeldSnapshot & {
-    /** What is held in other modes; null where nothing is. */
+    /** The leases held in other modes; null if there are none. */
     readonly side: HeldSnapshot | null;
     readonly offers: readonly [
       number: number,

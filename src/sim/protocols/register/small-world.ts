@@ -40,6 +40,6 @@ export const registerSmallWorld: SmallWorld<never, RegisterBounds> = {
   // A client that has nothing under way and crashes is only late.
   mayCrash: (_bounds: RegisterBounds, { actor }: NodeView): boolean => (actor as unknown as RegisterActorSnapshot).registers.length > 0,
   mayWake: (): boolean => false,
-  // What is written names its writer, so the search does not take one client for another; but before anything happened they are all the same.
+  // A written value names its writer, so the search does not take one client for another; but before anything happened they are all the same.
   firstToAct: (): number => 0,
 };

@@ -10,7 +10,7 @@ import { ASKER_NAMES, takesNoMore, unknownVerb } from '../../stage/words.ts';
 import type { Said } from '../../tape.ts';
 import type { RegisterWorld } from './protocol.ts';
 
-/** How many texts each verb takes after its key, and what a verb that takes so many needs. A swap names what it has seen by its text. */
+/** How many texts each verb takes after its key, and what a verb that takes so many needs. A swap names the value it has seen by its text. */
 const TEXTS: Readonly<Record<string, number>> = { read: 0, list: 0, write: 1, swap: 2 };
 const NEEDS = ['a key', 'a key and a text', 'a key, the text it has seen or nothing, and a text'];
 

@@ -76,7 +76,7 @@ export class UnitsKeeper {
     return true;
   }
 
-  /** So many units lost their content that it can no longer be told what was written: nothing is owed. */
+  /** So many units lost their content that written values can no longer be told: nothing is owed. */
   get isExcused(): boolean {
     const { standings } = this.#core;
     const whole = standings.filter((standing) => standing === 'whole' || standing === 'silent').length;

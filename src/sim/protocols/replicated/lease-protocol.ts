@@ -105,7 +105,7 @@ function smallOf(world: Scenario<StorageWorld>): Scenario<StorageWorld> {
   };
 }
 
-/** The user of leases, and beside it what is done for units. Timers of units have odd tags. */
+/** The user of leases, and beside it the keeper of units. Timers of units have odd tags. */
 class StackedUser implements User<StackedEvent> {
   readonly #leases: StorageUser;
   readonly #keeper: UnitsKeeper;

@@ -35,7 +35,7 @@ export interface UnitsWorld {
   readonly pauseUsMax: number;
   /** How many operations of one user may be under way. */
   readonly atOnce: number;
-  /** Units lose what they had. */
+  /** Units lose their records. */
   readonly isLossy: boolean;
 }
 

@@ -64,7 +64,7 @@ export const roundsRegisterSmallWorld: SmallWorld<RoundsRegisterMessage, RoundsR
   },
   wakesPromptly: ({ stores }: RoundsRegisterBounds, node: number): boolean => node < stores,
 
-  /** What is for a store that crashed, and answers to anything but the operation under way: a client's ballots only rise. */
+  /** Requests to a store that crashed, and answers to anything but the operation under way: a client's ballots only rise. */
   isDead({ kind, action, time, by }: RoundsRegisterMessage, { incarnation }: Addressee, core: Snapshot | null): boolean {
     const told = core as unknown as RoundsRegisterCoreSnapshot | null;
     if (kind === 'ask') return told !== null && told.register === null;

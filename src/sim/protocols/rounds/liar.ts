@@ -22,7 +22,7 @@ export function roundForger(
     message.kind = numbers.kind(message.kind, overheard === null, ROUND_NAMES.flease.length - 1);
     if (numbers.isChanged) message.flags = ground.choose(FLAGS);
     if (message.kind === roundKinds.WRITE && numbers.one(2)) message.flags |= roundKinds.HAS_VALUE;
-    // Most of what is said in another's name is not heard.
+    // Most messages in another's name are not heard.
     message.owner = numbers.one(3) ? ground.boot.incarnation : numbers.who(message.owner);
     message.lease = numbers.small(message.lease);
     message.ballot = ballot(message.ballot);

@@ -1,4 +1,4 @@
-/** Worlds of Flease and PaxosLease as settings of a stage, and back: what is drawn for the simulator can be said in the first line of a script. */
+/** Worlds of Flease and PaxosLease as settings of a stage, and back: a world drawn for the simulator can be said in the first line of a script. */
 import { deriveRoundTiming } from '../../../core/index.ts';
 import type { Scenario } from '../../protocol.ts';
 import { formatSpan } from '../../stage/actions.ts';

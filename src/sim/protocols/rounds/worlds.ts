@@ -18,7 +18,7 @@ export type RoundShape =
   | 'sway'
   /** Members crash and come back at once, over and over. */
   | 'restarts'
-  /** Members come and go, and what they said before a crash arrives long after it: the papers wait for it for ever. */
+  /** Members come and go, and messages they sent before a crash arrive long after it: the papers wait for them for ever. */
   | 'long-memory'
   /** No node crashes and every message comes in time: the first word is heard first. */
   | 'punctual'

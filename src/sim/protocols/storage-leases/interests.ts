@@ -1,4 +1,4 @@
-/** What must happen sometimes in the worlds of leases on storage: each kind of store, and each shape of world, says what it brings. */
+/** What must happen sometimes in the worlds of leases on storage: each kind of store, and each shape of world, has its own. */
 import type { HistoryRecord } from '../../../check/index.ts';
 import type { LeaseMode } from '../../../kernel/index.ts';
 import {

@@ -33,7 +33,7 @@ import { storageFaults, TERM_US, type StorageShape } from './worlds.ts';
 /** A late access takes up to so many terms. */
 const LATE_TERMS = 3;
 
-/** With terms shorter than so many δ, the four steps of a renewal do not always fit into what is left of one. */
+/** With terms shorter than so many δ, the four steps of a renewal do not always fit into the rest of one. */
 const RENEWAL_DELTAS = 10;
 
 export interface StorageWorld {
@@ -46,7 +46,7 @@ export interface StorageWorld {
   readonly isFenced: boolean;
   /** From when on there is at most one holder; 0: always. */
   readonly exclusiveFromUs: number;
-  /** What is told for certain is held to it. */
+  /** Certain answers are judged. */
   readonly judgesAnswers: boolean;
 }
 
@@ -88,7 +88,7 @@ export function planStorageWorld(variant: StorageVariant, chooser: Chooser, muta
   const isRestored = shape === 'restored';
   const deltaUs = TERM_US / ([5, 10, 40, 100][shape === 'drifting' ? 3 : chooser.below(4)] as number);
   const rateErrorPpm = shape === 'drifting' ? 100_000 : ([0, 1_000, 100_000][chooser.below(3)] as number);
-  // Where the store keeps what it acknowledged, tokens rise whatever wall clocks say, if it can compare and set (rule 24).
+  // Where the store keeps acknowledged writes, tokens rise whatever wall clocks say, if it can compare and set (rule 24).
   const tokensRiseAnyway = kind === 'swap' && !isRestored;
   const offsetUsMax = tokensRiseAnyway ? TERM_US * 3 : TERM_US / 4;
   const faults = storageFaults(shape, chooser, { deltaUs, ratePpm: kind === 'literal' ? 0 : rateErrorPpm, offsetUsMax });
@@ -122,9 +122,9 @@ export function planStorageWorld(variant: StorageVariant, chooser: Chooser, muta
         compacts: kind === 'swap' && shape !== 'stale' && chooser.below(2) === 0 && shape !== 'repeated',
         calmAfterUs,
         clings: isBroken,
-        // Readers stand in each other's way: on plain registers by their names, elsewhere since each changes the one record that all change.
+        // Readers stand in each other's way: on plain registers by their names, elsewhere since all change the same record.
         keepsLast: (kind === 'swap' && !shares) || TERM_US >= RENEWAL_DELTAS * (shares ? 4 : 1) * deltaUs,
-        // Where something else is taken out, that is what is judged.
+        // `losesAtEndOnly`: a mutant of another rule is judged by that rule.
         namesAreCertain: !isRestored && shape !== 'repeated',
         losesAtEndOnly: kind === 'swap' && shape !== 'stale' && !isBroken && !isRestored && (mutant === null || shape === 'unanswered'),
         shares,

@@ -22,7 +22,7 @@ interface StorageBounds extends Budgets {
 
 const NAME = 'x';
 const TICK_US = 1_000_000;
-/** A little more than half an instant: what must have ended within 2δ may do so at the next instant, and a pause of 2δ lasts until the one after that. */
+/** A little more than half an instant: an attempt of at most 2δ may end at the next instant, and a pause of 2δ lasts until the instant after that. */
 const DELTA = '500.001ms';
 /** No claim looks more often than it must: a record is looked at again when it would be free. */
 const POLL = '40s';

@@ -1,5 +1,5 @@
 /**
- * Applications on a client of a simulated store: each handle picks a name, tries or waits, uses what it gets, renews, gives
+ * Applications on a client of a simulated store: each handle picks a name, tries or waits, uses its lease, renews, gives
  * back, forgets to, or changes its mind. After the world has healed each must get a lease once more.
  */
 import { encodeName, type LeaseMode, type MonoUs, type WallUs } from '../../../kernel/index.ts';
@@ -26,7 +26,7 @@ export interface StorageHabits {
   readonly keepsLast: boolean;
   /** No living holder loses a lease before its end. */
   readonly losesAtEndOnly: boolean;
-  /** Some share what they get with others, and holders store data under their leases. */
+  /** Some share their leases with others, and holders store data under their leases. */
   readonly shares?: boolean;
   /** The first handle of the first client writes, and all others read, again and again. */
   readonly crowds?: boolean;
@@ -34,7 +34,7 @@ export interface StorageHabits {
 
 type Resource = StorageHabits['resources'][number];
 
-/** The one shared unit. */
+/** The only shared unit. */
 const STORE = 0;
 
 interface Handle extends LeaseHandle {

@@ -1,4 +1,4 @@
-/** The toy on a stage: every node votes and may ask for the one lease there is. Its worlds as settings, its commands as lines, and back. */
+/** The toy on a stage: every node votes and may ask for the only lease. Its worlds as settings, its commands as lines, and back. */
 import { spanUs, wallUs } from '../../../kernel/index.ts';
 import type { Snapshot, ToyCommand, ToyConfig, ToyCore, ToyEvent } from '../../../core/index.ts';
 import type { Desk, Scenario } from '../../protocol.ts';
