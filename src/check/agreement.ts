@@ -1,6 +1,6 @@
 /**
- * Consensus, instance by instance: *agreement* (no two decide differently), *validity* (what is
- * decided was proposed) and *integrity* (an incarnation decides once). A recovered incarnation may
+ * Consensus, instance by instance: *agreement* (no two decide differently), *validity* (the
+ * decided value was proposed) and *integrity* (an incarnation decides once). A recovered incarnation may
  * decide again, but the same. Proposals are forgotten at the first decision, old instances in bulk.
  */
 import type { Json } from '../kernel/index.ts';

@@ -25,7 +25,7 @@ interface Question {
   readonly listed: Set<string>;
 }
 
-/** Numbers of records count back from the newest one; null is the end of what is still open. */
+/** Numbers of records count back from the newest one; null is the end of an open tenure. */
 interface AnswerMemory {
   readonly questions: readonly (readonly [
     who: WhoMemory,
@@ -116,7 +116,7 @@ export class AnswerReferee implements Referee {
     );
     const tenures = [...this.#tenures].flatMap(([resource, all]) =>
       all
-        // What has ended matters to questions that began before.
+        // Ended tenures matter to questions that began before their end.
         .filter(({ closed }) => closed === Infinity || closed > oldest)
         .map((one): AnswerMemory['tenures'][number] => [
           resource,

@@ -47,7 +47,7 @@ export class DeadlineReferee implements Referee {
   }
 
   #judgeRemaining(act: Granted | Renewed | Used): Violation | null {
-    // Not `<= 0`: what is no number at all must not pass.
+    // Not `<= 0`: a value that is no number must not pass.
     if (act.remainingUs > 0) return null;
     return this.#violation(act, `with ${span(act.remainingUs)} left`);
   }

@@ -179,7 +179,7 @@ export interface Broadcast extends Happened {
 export interface Delivered extends Happened {
   kind: 'delivered';
   message: string;
-  /** Where it is in the one sequence: the first message is at 1. Absent where positions are not counted. */
+  /** Where it is in the sequence: the first message is at 1. Absent where positions are not counted. */
   position?: number;
   /** The reader knows that it has left out positions before this one. */
   gap?: 'gone' | 'name';
@@ -235,7 +235,7 @@ export interface Cleared extends Happened {
   claim: number;
 }
 
-/** A member whose disk was lost is in use again: what it copied from others is taken for good, claims under way included. */
+/** A member whose disk was lost is in use again: integers it copied from others are taken for good, claims under way included. */
 export interface Rejoined extends Happened {
   kind: 'rejoined';
   generation: number;

@@ -24,7 +24,7 @@ export function whoSeen({ node, incarnation }: Who, seen: Perspective): WhoMemor
   return [seen.node(node), seen.incarnation(incarnation)];
 }
 
-/** What is a set or a map, in the one order that does not depend on how it came about. */
+/** The parts of a set or a map, in an order that does not depend on how it came about. */
 export function inOrder<T extends Json>(parts: Iterable<T>): T[] {
   return [...parts]
     .map((part) => ({ part, text: JSON.stringify(part) }))

@@ -59,7 +59,7 @@ export class RankedReferee implements Referee {
       case 'aborted':
         return this.#abort(record);
       case 'crashed':
-        // What it began may still take effect.
+        // Its operations under way may still take effect.
         this.#underWay.take(record);
         return null;
       default:

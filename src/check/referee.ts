@@ -1,4 +1,4 @@
-/** What a referee is: it is shown the records of a history in order, and says what is wrong. */
+/** A referee is shown the records of a history in order, and says what is wrong. */
 import type { Json } from '../kernel/index.ts';
 import type { HistoryRecord, RecordKind } from './history.ts';
 import type { Perspective } from './memory.ts';

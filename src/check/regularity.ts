@@ -250,7 +250,7 @@ export class RegularityReferee implements Referee {
       if (stale !== undefined) return this.#stale(record, read, stale);
       return this.#violation(record, `read ${quoted(record.value)} (${began}), never written or overwritten long before`);
     }
-    // The read asks that every write answered before it began precede the one it returns: must any of them follow that one?
+    // The read asks that every write answered before it began precede the write it returns: must any of them follow that write?
     for (const follower of register.ended) {
       if (follower === write || follower.ended > read.began || follower.latest < write.ended) continue;
       return this.#stale(record, read, { write, follower });
@@ -322,7 +322,7 @@ function mayFindNothing({ reads, firstEnded }: Register): boolean {
   return false;
 }
 
-/** A small number for each place that still matters, 0 for what is before all of them: places of the same sort with none of the other between them get the same. */
+/** A small number for each place that still matters, 0 for places before all of them: places of the same sort with none of the other between them get the same. */
 function ranksOf(register: Register): (place: Place) => number {
   const { byValue, firstEnded, reads } = register;
   const isEnd = new Map<Place, boolean>();
