@@ -9,8 +9,8 @@
  *    emits effects into the step. Effects take place in the order emitted, but a crash may cut the
  *    sequence anywhere: no reply may rely on a write emitted earlier in the same step. A reply that
  *    depends on a write is emitted in the step that learns the write is done.
- * 3. Before each `receive` the driver asks `admits`. It knows the sender from the connection; what that
- *    sender may not say is dropped, and never reaches `receive`.
+ * 3. Before each `receive` the driver asks `admits`. It knows the sender from the connection; a message
+ *    the sender may not send is dropped, and never reaches `receive`.
  * 4. After each call the driver reads `wakeAt` and calls `wake` at or after that instant, perhaps
  *    much later. Being late is normal; a core judges time by `step.monoUs`, never by having been woken.
  *

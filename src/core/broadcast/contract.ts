@@ -59,7 +59,7 @@ export type BroadcastCommand =
   | { readonly kind: 'offer'; readonly name: Uint8Array; readonly snapshot: LogSnapshot }
   /** Asks for the newest copy that the asked members have, if it is after this position. Answered by `snapshot`. */
   | { readonly kind: 'fetch'; readonly name: Uint8Array; readonly after: number }
-  /** A connection to this member has come up: what waits for it is said now. */
+  /** A connection to this member has come up: messages that wait for it are sent now. */
   | { readonly kind: 'reached'; readonly member: number }
   /**
    * An operator's act: begins a group that has no memory, or has lost it (`stopped`). All members must be there. The group goes on in another epoch, with the longest log of any member; messages

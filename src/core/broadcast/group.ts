@@ -75,7 +75,7 @@ export class GroupCursor implements GroupHeader {
     return this;
   }
 
-  /** The next group. False if there is none, or what follows is none. */
+  /** The next group. False if there is none, or the next bytes are none. */
   nextGroup(): boolean {
     const { bytes, end: start } = this;
     if (this.#limit - start < NUMBERS_BYTES) return false;
@@ -96,7 +96,7 @@ export class GroupCursor implements GroupHeader {
     return true;
   }
 
-  /** The next message of this group. False if there is none, or what follows is none. */
+  /** The next message of this group. False if there is none, or the next bytes are none. */
   nextMessage(): boolean {
     const { bytes, bodyEnd: start, end } = this;
     if (end - start < 5) return false;

@@ -65,7 +65,7 @@ export class Pool {
     return last > known && (first <= known + 1 || first === base);
   }
 
-  /** A batch of what waits, for this instance; null if nothing does. It has at least one group, and otherwise no more than so many bytes. */
+  /** A batch of waiting groups, for this instance; null if there are none. It has at least one group, and otherwise no more than so many bytes. */
   take(instance: number, bytesMax: number): Uint8Array | null {
     if (this.#waitingBytes === 0) return null;
     const taken: PooledGroup[] = [];

@@ -157,7 +157,7 @@ export class Publishing {
     if (lost) step.emit({ kind: 'uncertain', ...lost });
   }
 
-  /** What must be said after a step: of room, and of messages that the log cannot tell of any more. */
+  /** Reports after a step: of room, and of messages that the log cannot tell of any more. */
   reportRoom(step: BroadcastStep): void {
     const { life, log } = this.#ground;
     const own = this.#own;
@@ -207,7 +207,7 @@ export class Publishing {
     return hasProposed;
   }
 
-  /** Called now and then: whatever does not move is said again, and proposed by this member. */
+  /** Called now and then: messages that do not move are sent again, and proposed by this member. */
   retry(step: BroadcastStep): void {
     const own = this.#own;
     this.#isStalled = !own.isIdle && own.first === this.#firstThen;

@@ -241,7 +241,7 @@ export class Rounds<S> {
       if (instance.isAckStored) this.#sendAck(instance, step);
       return;
     }
-    // What this member proposed itself is its own already; what others sent is the driver's, and a disk's record is a copy of it.
+    // This member's own proposal is its own already; a received one is the driver's, and a disk's record is a copy of it.
     const isKept = from === this.#ground.self || this.#ground.config.keeps === 'disk';
     this.#adopt(instance, isKept ? value : value.slice(), step);
   }
@@ -313,7 +313,7 @@ export class Rounds<S> {
     const { round, proposal, acks, nacks, estimates, number } = instance;
     const coordinator = this.coordinatorOf(round);
     if (coordinator !== self) {
-      // The proposal is repeated by its coordinator; what this member needs to hear is what came of it.
+      // The coordinator repeats its proposal; this member needs to hear the outcome.
       if (instance.isAckStored) this.#ground.send(coordinator, { kind: 'begin', instance: number, round }, step);
       else this.#answerCoordinator(instance, step);
       return;

@@ -340,7 +340,7 @@ export class IntervalAcceptor<S extends LedgerStep> implements PermissionView<S>
     return disjoint(pieces.sort((a, b) => a.from - b.from));
   }
 
-  /** What others hold is taken here for good; only a mutant takes their open claims for open. */
+  /** Copied integers are taken here for good; only a mutant takes others' open claims for open. */
   adopt({ space: name, from, to, incarnation, counter }: CopiedPiece, isTaken: boolean, step: S): void {
     const space = this.#spaceOf(name);
     if (isTaken || counter === 0) {

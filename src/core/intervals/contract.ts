@@ -39,7 +39,7 @@ export type IntervalEvent =
       readonly claim: number;
       readonly space: string;
       readonly why: ClaimRefusal;
-      /** What of the request is taken, as the first acceptor that refused says; null where that is not why. */
+      /** The taken part of the request, as the first acceptor that refused says; null where that is not why. */
       readonly overlap: Interval | null;
       /** Where as many integers may be free, from the request's start on; null if unknown. */
       readonly next: number | null;

@@ -49,7 +49,7 @@ export class DiskLife {
   /** What others say of this member's generation, by member; -1 is nothing. */
   #known: number[] = [];
   #sources: CopySource[] = [];
-  /** An outer core has said that this disk may be used: it is, once all that is taken is written. */
+  /** An outer core has said that this disk may be used: it is, once all taken integers are written. */
   #isToldToBegin = false;
   /** A head under way makes this phase the present one. */
   #becomes: DiskPhase | null = null;

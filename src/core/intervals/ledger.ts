@@ -178,7 +178,7 @@ export class PermissionLedger<S extends LedgerStep> implements Places<WaitingAns
 
   /**
    * The place is free once the other is written as it is now: that has all that this has. Until then a restart may need this one. A restart that found the
-   * other as the open claim it was would let a withdrawal free what only this place had.
+   * other as the open claim it was would let a withdrawal free integers that only this place had.
    */
   freeAfter(place: number, other: number, step: S): void {
     if (this.#restated.has(other)) this.#write(other, null, step);
@@ -187,7 +187,7 @@ export class PermissionLedger<S extends LedgerStep> implements Places<WaitingAns
       return;
     }
     const waiting = this.#freedAfter.get(other) ?? [];
-    // What waits for this place waits for the other as well.
+    // Places that wait for this one wait for the other as well.
     const onward = other === place ? [] : (this.#freedAfter.get(place) ?? []);
     if (onward.length > 0) this.#freedAfter.delete(place);
     this.#freedAfter.set(other, [...waiting, ...onward, place]);

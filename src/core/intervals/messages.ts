@@ -37,7 +37,7 @@ export type AcceptorAnswer =
   | (ClaimKey & {
       readonly kind: 'nack';
       readonly why: NackReason;
-      /** What of the request is taken: the first piece of it. Of a limit: nothing, and both are 0. */
+      /** The first taken piece of the request. Of a limit: none, and both are 0. */
       readonly overlapFrom: number;
       readonly overlapTo: number;
       /** The first integer from the request's own start on with as many free integers behind it; -1 if there is none. */

@@ -16,11 +16,11 @@ export class NamedMessage {
   meta: Uint8Array = NO_BYTES;
   metaStart = 0;
   metaEnd = 0;
-  /** Of a request: the fingerprint of what the asker knows of the members' lives. */
+  /** Of a request: the fingerprint of the asker's roster. */
   print = 0;
-  /** Of what counts towards a quorum: which life of its member gave it. */
+  /** Of an answer that counts towards a quorum: which life of its member gave it. */
   life = 0;
-  /** What its sender knows of the members' lives, if that is not what the asker knows: eight bytes each, in the order of the members. */
+  /** The sender's roster, if it differs from the asker's: the lives, eight bytes each, in the order of the members. */
   roster: Uint8Array = NO_BYTES;
   rosterStart = 0;
   rosterEnd = 0;

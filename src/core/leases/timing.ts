@@ -41,7 +41,7 @@ export const MAX_TERM_US_MAX = 86_400_000_000;
 export const RATE_ERROR_PPM_MAX = 200_000;
 
 /**
- * A day, so that half of it, which is what others are told to go above, covers a clock that is set to the wrong time
+ * A day, so that half of it, the most that others are told to go above, covers a clock that is set to the wrong time
  * zone. Not less than so many of the longest terms: floors that members write ahead (rule 18) stay far below it.
  */
 const AHEAD_US_MIN = 86_400_000_000;

@@ -36,7 +36,7 @@ export interface View {
   readonly old: ViewConfig | null;
   /** Tokens were as high as this before it began. */
   readonly floor: BallotTime;
-  /** There were other members before: what counts on those that the cell was set up with is over. */
+  /** There were other members before: services that count on the cell's first members are over. */
   readonly isMoved: boolean;
 }
 
@@ -74,7 +74,7 @@ export function haveSameMembers(a: ViewConfig, b: ViewConfig): boolean {
   return a.members.length === b.members.length && a.members.every(({ number }) => isIn(b, number));
 }
 
-/** The longest term that is voted for: what either side's silences cover. */
+/** The longest term that is voted for: the silences of either side cover it. */
 export function termUsMaxOf(view: View): number {
   return Math.min(...configsOf(view).map(({ maxTermUs }) => maxTermUs));
 }

@@ -43,7 +43,7 @@ export interface RoundsRegisterRules {
   readonly readIsKept: boolean;
   /** A copy of a READ is answered as the first was. */
   readonly readCopyIsAnswered: boolean;
-  /** A copy of a READ is judged like the first: what came in between may refuse it. */
+  /** A copy of a READ is judged like the first: a request in between may refuse it. */
   readonly readCopyIsJudged: boolean;
   /** A WRITE below an earlier READ or WRITE is refused. */
   readonly writeRefusesLower: boolean;

@@ -211,7 +211,7 @@ export class AcceptorView {
     vote.clock = horizon.highest;
   }
 
-  /** What no later start of this member is below. */
+  /** No later start of this member is below this view. */
   get stored(): Pick<View, 'epoch' | 'id'> {
     return this.#stored;
   }

@@ -43,7 +43,7 @@ export class Answers {
     this.#ground = ground;
   }
 
-  /** What stands behind a question about the name. */
+  /** Answers a question about the name. */
   tell(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const { telling, sign } = this.#ground;
     telling.answer(message, this.#reply, step);

@@ -72,7 +72,7 @@ export class Asker {
   answered(from: NodeId, message: QuorumMessage, step: QuorumStep): void {
     const question = this.#questions.get(message.lease);
     if (!question || !question.voters.includes(from)) return;
-    // The deadline is data (rule 1): what comes late says nothing of now.
+    // The deadline is data (rule 1): a late answer says nothing of now.
     if (step.monoUs >= question.until) {
       this.#conclude(message.lease, question, this.#find(question), step);
       return;

@@ -1,4 +1,4 @@
-/** What a quorum core is built with. What it can be told and what it says is the same for every lease engine. */
+/** What a quorum core is built with. Commands and events are the same for every lease engine. */
 import type { HashKey } from '../../../kernel/index.ts';
 import type { Step } from '../../contract.ts';
 import type { LeaseCommand, LeaseEvent } from '../contract.ts';

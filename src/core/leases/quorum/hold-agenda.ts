@@ -47,7 +47,7 @@ export class HoldAgenda {
     return Math.min(this.#soon.nextAt, this.#calendar.nextDueUs);
   }
 
-  /** Shows what may be due; not all of it at once. */
+  /** Shows holds that may be due; not all of them at once. */
   take(now: MonoUs, visit: (id: number) => void): void {
     this.#calendar.take(now, visit, VISITS_PER_WAKE);
     for (let left = VISITS_PER_WAKE; left > 0 && this.#soon.nextAt <= now; left--) visit(this.#soon.take(now));

@@ -204,7 +204,7 @@ export class Holder implements BulkHolder {
     this.#releases.send(lease, step);
   }
 
-  /** The heir's proposal waits at a quorum. Its ballot is above all that this lease ever sent, so what gives these votes away takes nothing from it. False if it is too late. */
+  /** The heir's proposal waits at a quorum. Its ballot is above all that this lease ever sent, so the release of these votes takes nothing from the heir. False if it is too late. */
   handOver(lease: number, name: Uint8Array, to: Heir, step: QuorumStep): boolean {
     const id = this.#rows.find(lease, name);
     if (id < 0 || !this.#rows.is(id, CHANGING) || this.#rows.isOver(id, step) || to.ballot <= this.#holds.ballot(id)) return false;

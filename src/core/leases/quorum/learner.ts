@@ -29,7 +29,7 @@ const SWEEP_ROWS = 4096;
 const NO_BYTES = new Uint8Array(0);
 /** `until` of a lease that was let go: its row stays until it is swept, so that an older word come late does not bring it back. */
 const LET_GO_ALREADY = monoUs(0);
-/** Added to the owner of a row whose holder renews it in a bundle: then it lasts as long as what that holder renewed last so. */
+/** Added to the owner of a row whose holder renews it in a bundle: then it lasts as long as the holder's last renewal of a bundle says. */
 const IN_BUNDLE = 2 ** 31;
 
 interface LearnerSnapshot {

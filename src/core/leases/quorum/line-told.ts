@@ -29,7 +29,7 @@ export function lineBytes(waiters: readonly ToldWaiter[]): Uint8Array {
   return bytes;
 }
 
-/** What makes no sense is left out. */
+/** Waiters that make no sense are left out. */
 export function lineIn(bytes: Uint8Array): ToldWaiter[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const waiters: ToldWaiter[] = [];

@@ -1,7 +1,7 @@
 /** Which waiters of a line may go: first come, first served among all modes. Readers in a row go together, and no reader passes a waiting writer. */
 import { EXCLUSIVE, type WantedMode } from './modes.ts';
 
-/** What of a name is taken at one acceptor by live votes of others. */
+/** How a name is taken at one acceptor by live votes of others. */
 export interface Taken {
   readonly hasWriter: boolean;
   readonly hasReaders: boolean;

@@ -75,7 +75,7 @@ export const LINE_TOLD = 32;
 
 /** From a holder to voters: renew this bundle. Carries its number (0 if it has none there), the round (as page), term, and what the holder takes to be in it. */
 export const RENEW = 34;
-/** A vote for all that is in the bundle. Carries number and round, and whether the same is in it here. */
+/** A vote for all leases of the bundle. Carries number and round, and whether the voter has the same contents. */
 export const RENEWED = 35;
 /** There is no such bundle, or it has run out. */
 export const NO_BUNDLE = 36;

@@ -85,7 +85,7 @@ export class QuorumOutbox {
     return Math.min(termUs, Math.max(1000, this.timing.maxTermUs - (this.rules.quarantineFits ? restUs : 0)));
   }
 
-  /** The message asks voters for what counts in one view only. */
+  /** The message asks voters for votes that count in one view only. */
   inView(message: QuorumMessage): void {
     if (this.view.epoch > 0) message.flags |= VIEWED;
   }

@@ -168,7 +168,7 @@ export class Renewals {
     const { out, keys } = this.#ground;
     const termUs = out.termUsWithin(renewal.termUs, keys.quarantineUsOf(id));
     renewal.termUs = termUs;
-    // It may have been granted above what other names have come to.
+    // Its grant may have a higher ballot than other names have come to.
     renewal.ballot = out.nextBallot(step, Math.max(this.#rows.table.ballot(id), renewal.above) as BallotTime);
     renewal.startMono = step.monoUs;
     renewal.startWall = step.wallUs;
@@ -217,7 +217,7 @@ export class Renewals {
 
   // ── In bulk ────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Voters that do not have it in a bundle are asked to take it in. The holder does not wait for their answers: they bring what they say. */
+  /** Voters that do not have it in a bundle are asked to take it in. The holder does not wait: each answer carries all it needs. */
   join(id: number, voters: readonly NodeId[], step: QuorumStep): void {
     const { out, published } = this.#ground;
     const lease = this.#rows.table.lease(id);

@@ -63,7 +63,7 @@ export interface QuorumRules {
   readonly holderWatchesWall: boolean;
   /** Of differing metadata of one lease, the metadata with the highest ballot is told. */
   readonly newestMeta: boolean;
-  /** Questions: what is told for certain was so at all of a quorum at one instant. */
+  /** Questions: a certain answer was true at all of a quorum at one instant. */
   readonly atOneInstant: boolean;
   /** Ballots too far ahead of a node's own wall clock are not believed. */
   readonly believesNearOnly: boolean;

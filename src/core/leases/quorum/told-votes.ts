@@ -44,7 +44,7 @@ export function wasSo({ flags, steadyUs }: QuorumMessage, since: QuestionStart, 
   return steadyUs >= stretch(elapsedUs, rateErrorPpm);
 }
 
-/** The newest of votes for one lease: of what a holder says of itself, that which came with the highest ballot counts. */
+/** The newest of votes for one lease: a holder's metadata with the highest ballot counts. */
 export function newestOf(votes: readonly ToldVote[], newestMeta: boolean): ToldVote | null {
   return votes.reduce<ToldVote | null>((newest, vote) => (newest && (!newestMeta || newest.ballot >= vote.ballot) ? newest : vote), null);
 }

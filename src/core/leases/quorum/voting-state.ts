@@ -164,7 +164,7 @@ export class VotingState {
     return this.#phase === 'noting';
   }
 
-  /** A silence from here on: whatever it voted for by a clock that was off is over after it, by any other. */
+  /** A silence from here on: leases it voted for by a clock that was off are over after it, by any other. */
   hush(step: QuorumStep): void {
     this.#hushedUntil = monoAfter(step.monoUs, spanUs(this.#silenceUs));
   }

@@ -13,7 +13,7 @@ export interface Belief {
   untilMono: MonoUs;
   /** Its owner lets go: nothing that comes late makes it last longer, nor brings it back. */
   letsGo: boolean;
-  /** It has ended here, and is kept only to know what comes late. */
+  /** It has ended here, and is kept only to know late messages. */
   isOver: boolean;
   /** Until when something about it may still be under way. */
   keptUntil: MonoUs;

@@ -1,6 +1,6 @@
 /**
  * PaxosLease's learner (P6): believes an owner until the owner's own clock ends the lease, by its own clock. Its
- * beliefs are hints for people and caches; a process that must be sure asks a quorum. Members pass on what they are told
+ * beliefs are hints for people and caches; a process that must be sure asks a quorum. Members pass news on
  * to learners that are no members.
  */
 import {

@@ -17,7 +17,7 @@ export interface LookedUp {
   readonly kind: 'wait' | 'again' | 'certain' | 'unsure';
   /** The only possible lease, or the likeliest. */
   readonly value: LeaseValue | null;
-  /** The lease as a quorum has it, if that is certain: what only some have may come of a renewal that failed. */
+  /** The lease as a quorum has it, if that is certain: a value that only some have may come of a failed renewal. */
   readonly sure: LeaseValue | null;
 }
 

@@ -78,7 +78,7 @@ export class RoundOutbox {
     const slackUs = rules.learnOwnEnd ? 0 : timing.skewUs;
     const endsNow = flags === LETS_GO && !claim.endsLater;
     const leftUs = endsNow ? 0 : Math.max(0, claim.deadlineMono - step.monoUs);
-    // What ends now ends now for a learner whose clock is behind as well: its acceptors do not wait either.
+    // A lease that ends now ends now for a learner whose clock is behind as well: its acceptors do not wait either.
     const untilUs = timing.clocks === 'absolute' && !endsNow ? claim.deadlineWall + slackUs : leftUs;
     message.setValue({ holder: owner, holderLease: claim.lease, token: claim.token, untilUs, ownBallot: claim.written, meta });
     message.flags |= flags;

@@ -1,4 +1,4 @@
-/** What a core for leases on storage is built with, what it can be told beyond what every lease engine can, and what it says beyond that. */
+/** What a core for leases on storage is built with, and its commands and events beyond those of every lease engine. */
 import type { Step, UnitId } from '../../contract.ts';
 import type { LeaseCommand, LeaseEvent } from '../contract.ts';
 import type { Unreadable } from '../../sealed-record.ts';

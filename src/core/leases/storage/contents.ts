@@ -148,7 +148,7 @@ export function decodeLeaseRecord(name: string, bytes: Uint8Array | null): Found
   return rest === null ? 'corrupt' : { ...head, ...rest };
 }
 
-/** What follows the numbers of one holder. */
+/** The fields after the numbers of one holder. */
 function moreOf(opened: OpenedRecord, more: number): Pick<LeaseRecord, 'meta' | 'mode' | 'readers' | 'wanted' | 'data'> | null {
   const counts = contentOf(opened, 'lease', 9)?.numbers.slice(7);
   if (counts === undefined) return null;

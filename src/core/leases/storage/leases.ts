@@ -185,7 +185,7 @@ export class StorageLeases<Does extends Doing> {
     this.end(claim, step);
   }
 
-  /** The caller wants it no more. What may yet become a lease goes on, and is given back if it does. */
+  /** The caller wants it no more. A claim that may yet become a lease goes on, and is given back if it does. */
   callOff(claim: StorageClaim<Does>, step: StorageStep): void {
     if (claim.isCalledOff || (claim.phase !== 'contending' && claim.phase !== 'queued')) return;
     if (claim.phase === 'queued' || !this.#protocol().isCommitted(claim)) {

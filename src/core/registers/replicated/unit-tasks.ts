@@ -256,7 +256,7 @@ export class UnitTasks<AStep extends AnyStep> {
 
   #contentRead(task: UnitTask, value: Uint8Array | null, version: Version | null, step: AStep): void {
     const content = value === null ? null : decodeContent(placeIn(task.wish), value);
-    // What cannot be read may have been anything: this unit has no answer.
+    // An unreadable record may have been anything: this unit has no answer.
     if (value !== null && content === null) return this.#end(task, false, step);
     if (content !== null) task.found = task.found === null ? content : merged(task.found, content);
     if (task.pending === 0) this.#contentsRead(task, version, step);
