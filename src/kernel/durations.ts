@@ -52,7 +52,7 @@ export function parseDuration(duration: Duration): SpanUs {
 
 /**
  * The shortest text that people read at a glance: '15s', '1.5s', '2m 30s', '250µs'. `parseDuration` reads it back to
- * the same span. What no duration can be (a negative span, an endless one) is written all the same: this is for display.
+ * the same span. Spans that no duration can have (negative, endless) are written all the same: this is for display.
  */
 export function formatDuration(span: SpanUs): string {
   if (Number.isNaN(span)) return 'NaN';

@@ -81,7 +81,7 @@ export class TenureError extends Error {
   }
 }
 
-/** An assertion that stays on in production. What fails here stops the member, never the process around it. */
+/** An assertion that stays on in production. A failure stops the member, never the process around it. */
 export function invariant(holds: boolean, message: string): asserts holds {
   if (!holds) throw new TenureError('TENURE_INTERNAL', message);
 }

@@ -18,7 +18,7 @@ export function checkName(text: string): void {
   }
 }
 
-/** The bytes of what names begin with: nothing, or what could be a name. Throws `TENURE_BAD_NAME` for what no name begins with. */
+/** The bytes of a prefix of names: empty, or a possible name. Throws `TENURE_BAD_NAME` if no name begins so. */
 export function encodePrefix(text: string): Uint8Array {
   return text === '' ? new Uint8Array(0) : encodeName(text);
 }
@@ -90,7 +90,7 @@ export function isValidNameBytes(bytes: Uint8Array, start: number, end: number):
       i += 1;
       continue;
     }
-    // The second byte's range refuses overlong forms, surrogates, what lies past U+10FFFF, and after C2 the C1 controls.
+    // The second byte's range refuses overlong forms, surrogates, code points past U+10FFFF, and after C2 the C1 controls.
     let length = 2;
     let secondMin = 0x80;
     let secondMax = 0xbf;
