@@ -251,7 +251,7 @@ function writeBytes(bytes: Uint8Array, out: ByteWriter): void {
   out.raw(bytes, 0, bytes.length);
 }
 
-/** A view of what came: a core that keeps it copies it. */
+/** A view into the frame: a core that keeps it copies it. */
 function readBytes(input: ByteReader): Uint8Array {
   const length = input.u32();
   const start = input.skip(length);

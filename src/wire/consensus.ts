@@ -100,7 +100,7 @@ function decoded(kind: ConsensusMessage['kind'], input: ByteReader): ConsensusMe
   }
 }
 
-/** A view of what came: a core that keeps it copies it. */
+/** A view into the frame: a core that keeps it copies it. */
 function valueOf(input: ByteReader): Uint8Array {
   const length = input.u32();
   const start = input.skip(length);

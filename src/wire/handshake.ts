@@ -4,7 +4,7 @@
  * identity (welcome) and prove the same, or refuse. Here are the bytes and the judgements; nonces, proofs, sockets and
  * time limits are the transport's.
  *
- * A reader takes the fields it knows and leaves what follows unread: a newer version may add fields at the end.
+ * A reader takes the fields it knows and leaves the rest unread: a newer version may add fields at the end.
  */
 import { ERROR_CODES, incarnation, type ErrorCode, type Incarnation } from '../kernel/index.ts';
 import type { ByteReader, ByteWriter } from './bytes.ts';
