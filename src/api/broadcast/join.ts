@@ -43,7 +43,7 @@ export class JoinedLog extends BroadcastLog {
   }
 
   /**
-   * Begins the log of a brand-new group; or begins it anew where so many members have lost their memory that it stands still. All members must be there. What only those knew is lost.
+   * Begins the log of a brand-new group; or begins it anew where so many members have lost their memory that it stands still. All members must be there. Messages that only those knew are lost.
    * Throws TENURE_BOOTSTRAP_REFUSED.
    */
   async bootstrap(options: SignalOnly = {}): Promise<void> {

@@ -31,7 +31,7 @@ interface Waiting extends Publication {
 
 /** As messages lie in a batch: their lengths take so much. */
 const HEADER_BYTES = 5;
-/** What may wait here beside what the core has. */
+/** The bytes that may wait here, beside those the core has. */
 export const PUBLISH_WAITING_BYTES_MAX: number = 64 * 1024 * 1024;
 /** So much is given to the core at once: it travels together. */
 const TOGETHER_BYTES = 128 * 1024;
@@ -55,7 +55,7 @@ export class PublishQueue {
     return this.#given.size === 0 && this.#isQueueEmpty;
   }
 
-  /** Its position, once it is decided. Throws what can be said at once. */
+  /** Its position, once it is decided. Rejects at once where it can. */
   publish(name: Uint8Array, message: Uint8Array, signal: AbortSignal | undefined): Promise<number> {
     return new Promise((resolve, reject) => {
       const { messageBytesMax } = this.#ground;

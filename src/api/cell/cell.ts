@@ -33,7 +33,7 @@ import {
 import type { CellEvents, CellState } from './state.ts';
 import { tellView, type CellView } from './told-view.ts';
 
-/** What does the work behind a cell, for services that are mounted on it, and for Tenure's own tests. */
+/** The node behind a cell, for services that are mounted on it, and for Tenure's own tests. */
 export let nodeOf: (cell: Cell) => CellNode;
 
 export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
@@ -201,7 +201,7 @@ export class Cell extends EventEmitter<CellEvents> implements LeaseClient {
     return this.#node.alive.during(this.#node.changes.change(this.#node.open(), target, options));
   }
 
-  /** What counts on the members that the cell was set up with keeps them. */
+  /** Services that count on the cell's first members keep them. */
   async #checkServices({ add, remove, replace }: MemberChange): Promise<void> {
     if (add === undefined && remove === undefined && replace === undefined) return;
     const { claims, broadcast } = await serviceStandings(this.#node);

@@ -211,7 +211,7 @@ class UnderWay {
     this.#check = () => void target(views.view.cur);
   }
 
-  /** What cannot be is refused before anything is asked of the cell. */
+  /** An impossible change is refused before anything is asked of the cell. */
   begin(): void {
     this.#do(() => {
       this.#check();

@@ -120,7 +120,7 @@ export class Running {
     if (!this.calls.answered(event)) this.leases.hear(event);
   }
 
-  /** Terms may be as long as either side of the view has them; the core asks for what both have. */
+  /** Terms may be as long as either side of the view has them; the core asks for terms that both have. */
   #follow(view: View): void {
     this.#timing.maxTermUs = longestTermUsOf(view);
     this.#timing.rateErrorPpm = rateErrorPpmOf(view);

@@ -28,7 +28,7 @@ export type ClaimResult =
   | {
       readonly ok: false;
       readonly reason: 'overlap';
-      /** What of it others have, or were claiming at the same time: the first piece. */
+      /** The first piece of it that others have, or were claiming at the same time. */
       readonly overlap: Block;
       /** Where as many integers may be free, from the claim's own start on; null if unknown. */
       readonly nextFree: number | null;

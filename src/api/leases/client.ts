@@ -28,7 +28,7 @@ export function optionsBefore<Last>(rest: readonly [Last] | readonly [AcquireOpt
 }
 
 export interface LeaseClient extends AsyncDisposable {
-  /** Changes with every start: what holds leases is this, not the process's name. */
+  /** Changes with every start: it holds the leases, not the process's name. */
   readonly incarnation: number;
 
   /** Waits for the lease; where the engine serves in order, no request that begins after this one is queued overtakes it. It is renewed until it is released. Not re-entrant: a holder that asks again waits like any other client. */

@@ -56,7 +56,7 @@ export class Releases {
 
   /**
    * Gives leases back and waits for the answers, but not for an engine that does not answer: as long as answers
-   * keep coming, or at most for the time given. Whatever is not answered by then ends by itself. What goes to an heir needs no release.
+   * keep coming, or at most for the time given. Leases without an answer by then end by themselves. A lease that goes to an heir needs no release.
    */
   async giveBack(
     leases: readonly HeldLease[],

@@ -56,7 +56,7 @@ export class Transfers {
     return this.offer(held, to === undefined ? null : keyOf(to));
   }
 
-  /** A second call while one is under way is told what comes of that. */
+  /** A second call while one is under way gets the result of that. */
   offer({ grant: { number, nameBytes } }: HeldLease, to: { readonly owner: Incarnation; readonly lease: number } | null): Promise<boolean> {
     const open = this.#open.get(number);
     if (open) return open.promise;

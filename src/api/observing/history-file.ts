@@ -17,7 +17,7 @@ export interface HistoryOptions {
   readonly clockBound?: Duration;
 }
 
-/** What may wait to be written, at most. A disk that is further behind has failed. */
+/** The bytes that may wait to be written, at most. A disk that is further behind has failed. */
 export const HISTORY_QUEUE_BYTES_MAX: number = 8 * 1024 * 1024;
 /** A batch leaves after so long, or when it is as large as this. */
 const BATCH_MS = 20;
@@ -83,7 +83,7 @@ export class HistoryFile {
     }
   }
 
-  /** Writes what waits and closes the file. */
+  /** Writes waiting records and closes the file. */
   close(): Promise<void> {
     this.#ended ??= this.#end();
     return this.#ended;

@@ -54,7 +54,7 @@ export interface MountGround {
   readonly observer: Observer;
   /** Something is wrong, and the service goes on: the cell tells of it. */
   readonly ailing: (error: TenureError) => void;
-  /** Ends the service on this node: `fail` of what runs is called, and the cell tells of it. Leases and other services go on. */
+  /** Ends the service on this node: `fail` of the running service is called, and the cell tells of it. Leases and other services go on. */
   readonly fail: (error: TenureError) => void;
 }
 

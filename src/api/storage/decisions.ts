@@ -17,7 +17,7 @@ const DECIDE_OPTIONS: OptionTable<DecideOptions> = { wait: 'any', signal: 'signa
 
 /** The lease of the process that decides. */
 const LEADER_LEASE = 'tenure/decisions';
-/** After the lease could not be had: what keeps it from being had, a damaged record perhaps, does not go away in less. */
+/** After the lease could not be had: the reason, a damaged record perhaps, does not go away in less. */
 const REST_MS = 250;
 /** No timer is longer. */
 const WAIT_MS_MAX = 2 ** 31 - 1;

@@ -65,7 +65,7 @@ export class Epochs {
     };
   }
 
-  /** Throws what keeps it from knowing the epoch. */
+  /** Throws the error that keeps it from knowing the epoch. */
   async begin(access: AccessOptions): Promise<void> {
     const { store } = this.#ground;
     users.set(store, (users.get(store) ?? new Set()).add(this));

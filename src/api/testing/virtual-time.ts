@@ -65,7 +65,7 @@ export class VirtualTime {
     this.#turnSoon();
   }
 
-  /** If code under test is what runs now, it may have made a call: lets time pass by itself so far that it can be answered. */
+  /** If code under test runs now, it may have made a call: lets time pass by itself so far that it can be answered. */
   answer(forUs: number): void {
     if (this.#isActing) return;
     this.#answersUntilUs = Math.max(this.#answersUntilUs, this.#nowUs + forUs);
