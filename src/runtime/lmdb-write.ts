@@ -14,7 +14,7 @@ export function freeBytes(path: string): number {
   return bavail * bsize;
 }
 
-/** What came of a write: rejected only here. */
+/** The outcome of a write: rejected only here. */
 export async function written<T>(writing: Promise<T>): Promise<T> {
   try {
     return await writing;

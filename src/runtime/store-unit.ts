@@ -133,7 +133,7 @@ export class StoreUnit implements SharedUnit {
     }
     this.#underWay--;
     try {
-      // What comes of the answer is not the store's failure. What the core asks next goes before what waits already.
+      // An error of `done` is not the store's failure. The core's next accesses go before those that wait already.
       done(answer);
     } finally {
       this.#sendNext();
