@@ -101,20 +101,20 @@ export interface Company {
 }
 
 export interface Transport {
-  /** Resolves once peers can dial in. Rejects with what makes that impossible (`TENURE_INSECURE`, the port is taken …). */
+  /** Resolves once peers can dial in. Rejects if that is impossible (`TENURE_INSECURE`, the port is taken …). */
   open(handlers: Handlers): Promise<void>;
   /** Says goodbye, sends queued messages, and resolves when everything is closed. Any number of calls, at any time. */
   close(): Promise<void>;
   /**
    * Where the next message for `to` is to be written, or null: not connected, or its queue is full (the oldest
-   * stay, the newest is dropped: protocols repeat what matters). Every `begin` is followed by its `end` before
+   * stay, the newest is dropped: protocols send again). Every `begin` is followed by its `end` before
    * anything else is sent to that peer; one without is taken back. Allocates nothing. The message is for the service of this number, leases unless
    * told otherwise; other services may fill half a queue, so that there is room for leases.
    */
   begin(to: NodeId, service?: number): ByteWriter | null;
   /** The message is complete. It leaves with all others of this turn of the event loop. Throws `TENURE_FRAME_TOO_LARGE`. */
   end(to: NodeId): void;
-  /** Sends now what would leave at the end of the turn. */
+  /** Sends now messages that would leave at the end of the turn. */
   flush(): void;
   /** Turns a member away that is up: it goes down and is refused, and where sides dial it is dialled again later. */
   turnAway(member: NodeId, error: TenureError): void;

@@ -20,9 +20,9 @@ export interface TcpLimits {
   readonly frameBytesMax: number;
   /** The largest message from a client: each of thousands may have one under way. */
   readonly clientFrameBytesMax: number;
-  /** What may wait for one peer; one message more than this at most. */
+  /** The bytes that may wait for one peer; one message more than this at most. */
   readonly queueBytesMax: number;
-  /** What may wait for all clients together; each may have an equal part of it. */
+  /** The bytes that may wait for all clients together; each may have an equal part. */
   readonly clientQueuesBytesMax: number;
   /** From a connection's beginning to the end of its handshake. */
   readonly handshakeMs: number;

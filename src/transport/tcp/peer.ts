@@ -1,6 +1,6 @@
 /**
- * One peer after its handshake: what comes from it, how long its answers take, and the counts that outlive
- * a single connection. It keeps the connection honest (pings, farewells); what goes up to the runtime, the
+ * One peer after its handshake: its messages, how long its answers take, and the counts that outlive
+ * a single connection. It keeps the connection honest (pings, farewells); which messages go up to the runtime, the
  * transport decides.
  */
 import { TenureError, type NodeId } from '../../kernel/index.ts';

@@ -131,7 +131,7 @@ const LISTEN_ADVICE: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'the name service does not answer',
 };
 
-/** What may pass by itself: name services and addresses come up after us, when a machine starts. */
+/** Errors that may pass by themselves: name services and addresses come up after us, when a machine starts. */
 const MAY_PASS: ReadonlySet<string> = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL']);
 
 export function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException): TenureError {

@@ -15,7 +15,7 @@ export class RoundTrip {
   clock: ClockReading | null = null;
   readonly #recent: { rttUs: number; offsetUs: number }[] = [];
 
-  /** `nowUs` on the clock of the ping, `wallUs` at the same moment. What cannot be true is left out. */
+  /** `nowUs` on the clock of the ping, `wallUs` at the same moment. A pong that cannot be true is left out. */
   sample(pong: Pong, nowUs: number, wallUs: number): void {
     const heldUs = pong.answeredWallUs - pong.receivedWallUs;
     const elapsedUs = nowUs - pong.sentUs;

@@ -173,7 +173,7 @@ export class TcpTransport implements Transport {
       server.once('error', failed);
       server.listen({ host: where, port }, () => {
         server.off('error', failed);
-        // What fails later is one connection that could not be accepted; its peer dials again.
+        // Later errors are single connections that could not be accepted; their peers dial again.
         server.on('error', () => {});
         server.unref();
         resolve();
