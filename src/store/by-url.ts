@@ -1,4 +1,4 @@
-/** What a URL means: which kind of store, where, with which settings. What comes out has not been probed yet. */
+/** What a URL means: which kind of store, where, with which settings. The store has not been probed yet. */
 import { fileURLToPath } from 'node:url';
 import { TenureError, type OptionTable } from '../kernel/index.ts';
 import type { AccessOptions, Store } from './contract.ts';
@@ -248,7 +248,7 @@ function parse(url: string): URL {
   }
 }
 
-/** What stands behind the question mark. */
+/** The part behind the question mark. */
 function settingsOf(url: URL, known: readonly string[]): URLSearchParams {
   for (const name of url.searchParams.keys()) {
     if (!known.includes(name))
@@ -275,7 +275,7 @@ function withoutPassword(url: URL): string {
   return shown.href;
 }
 
-/** Without what stands between the slashes and the host: it may be a password. */
+/** Leaves out the text between the slashes and the host: it may be a password. */
 function bad(url: string, why: string): TenureError {
   const shown = url.replace(/\/\/[^/@]*@/, '//');
   return new TenureError('TENURE_BAD_ARGUMENT', `${shown} cannot name a store: ${why}`, { url: shown });

@@ -59,7 +59,7 @@ export async function turn(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Takes `step` again and again until `work` has ended. What either throws is thrown once both have. */
+/** Takes `step` again and again until `work` has ended. An error of either is thrown once both have. */
 export async function alongside(work: () => Promise<void>, step: (round: number) => Promise<void>): Promise<void> {
   let isOver = false;
   const stepping = async (): Promise<void> => {

@@ -1,5 +1,5 @@
 /**
- * Clears the units of a replicated store of what only growing has left: blocks of lives that are over, and registers that were erased. Offline: while it runs
+ * Clears the units of a replicated store of leftovers: blocks of lives that are over, and registers that were erased. Offline: while it runs
  * no process may use the store, and no write may be under way. Each unit keeps all that it had of every register, in one block.
  */
 import { covers, decodeContent, merged, placeOfKey, UNIT_REGISTERS, type RegisterContent } from '../../core/index.ts';
@@ -69,7 +69,7 @@ async function contentsAt({ store, places }: UnitAt, place: string): Promise<Blo
   return blocks;
 }
 
-/** How many blocks are gone. What one of them says alone stays as it is; what only several say together stays in several. */
+/** How many blocks are gone. A block that covers others stays as it is; content that only several blocks have together stays in several. */
 async function clear({ store }: UnitAt, blocks: readonly Block[], isErased: boolean): Promise<number> {
   const kept: Block[] = [];
   // The first that covers another makes that one needless; of equals the first stays.
