@@ -24,7 +24,7 @@ export function inCommandWords(error: TenureError): TenureError {
   }
   const instead = typeof missing === 'string' ? INSTEAD[missing] : undefined;
   if (code === 'TENURE_UNSUPPORTED' && instead !== undefined) {
-    // Between what cannot be done and the last way out is what a program would do.
+    // The advice for programs is between the missing ability and the last way out.
     const [before, after] = [error.message.indexOf(`${what}: `), error.message.lastIndexOf(', or ')];
     return new TenureError(code, `${error.message.slice(0, before)}${what}: ${instead}${error.message.slice(after)}`, details);
   }

@@ -11,7 +11,7 @@ export type LogFormat = 'json' | 'text';
 export const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** What may wait for a reader that does not read, at most. */
+/** The bytes that may wait for a reader that does not read, at most. */
 const QUEUE_BYTES_MAX = 1024 * 1024;
 
 /** Fields that are the same in every line of one process. */

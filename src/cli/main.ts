@@ -143,7 +143,7 @@ function inherited(command: Command, from: Command, path: string, asJson: boolea
   return command;
 }
 
-/** What comes after -- is not for us. */
+/** Arguments after -- are not for us. */
 function wantsJson(argv: readonly string[]): boolean {
   const dashes = argv.indexOf('--');
   return argv.slice(0, dashes < 0 ? argv.length : dashes).includes('--json');

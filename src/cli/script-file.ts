@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, statSync, writeFileSync } from 'node
 import { dirname } from 'node:path';
 import { TenureError } from '../kernel/index.ts';
 
-/** Before minutes are spent on what could not be kept. */
+/** Before minutes are spent on a script that could not be written. */
 export function checkWritable(file: string): void {
   orCannotWrite(file, () => {
     if (file === '') throw new Error('it has no name');

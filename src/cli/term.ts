@@ -1,4 +1,4 @@
-/** `--term`, the same for every command that holds a lease: what cannot work is refused before anything is asked for. */
+/** `--term`, the same for every command that holds a lease: a term that cannot work is refused before anything is asked for. */
 import { formatDuration, parseDuration, spanUs, TenureError } from '../kernel/index.ts';
 import type { OpenedLeases } from './opened-leases.ts';
 

@@ -12,7 +12,7 @@ export interface WatchedNode {
 
 export interface ResourceView {
   readonly name: string;
-  /** By `node#incarnation`: more than one is what must never be. */
+  /** By `node#incarnation`: there must never be more than one. */
   readonly holders: Map<string, { readonly node: number; readonly token: number; readonly untilUs: number }>;
   /** `node#incarnation#request` of requests that have no answer yet, to the node's number. */
   readonly waiting: Map<string, number>;
@@ -44,7 +44,7 @@ export class WatchView {
     }
   }
 
-  /** Ends what ends by itself. */
+  /** Ends stalls and sleeps that have passed. */
   endPassed(nowUs: number): void {
     for (const view of this.nodes)
       if ((view.state === 'stalled' || view.state === 'asleep') && view.stateUntilUs <= nowUs) view.state = 'up';

@@ -129,7 +129,7 @@ function explore(kit: ExploredKit, bounds: Budgets, mutant: string | null, optio
     maxStates: options.maxStates,
     isOver({ states, depth, waiting }) {
       const line = `${count(states)} states, ${depth} steps deep, ${count(waiting)} to go, ${perSecond(states, elapsedMs())} states/s`;
-      // What goes on in a second line of the terminal could not be cleared.
+      // Text in a second line of the terminal could not be cleared.
       progress.say(line.slice(0, (process.stderr.columns || 80) - 1));
       return elapsedMs() * 1000 >= options.timeBudget;
     },

@@ -22,7 +22,7 @@ interface SetFlags extends ChangeFlags {
 const EXIT_CODES =
   'Needs the secret of the members (--secret-file). Killed or given up, it leaves nothing that the next one cannot finish.\n\n' +
   'Exit codes: 0 done, 64 that cannot be, 69 no majority, 77 not allowed, 78 bad configuration, or a member that is too old, 130 given up (SIGINT).';
-/** What passes by itself is not told of before it has lasted. */
+/** A step that may pass by itself is not told of before it has lasted so long. */
 const PATIENCE_MS = 2000;
 
 function changeCommand(name: string, summary: string, description: string, examples: string): Command {

@@ -92,7 +92,7 @@ function shrink(kit: Kit, mutant: string | null, { seed, budget, output, json }:
   return EXIT.violation;
 }
 
-/** As much as fits in a line of the terminal: what goes on in the next one cannot be cleared. */
+/** As much as fits in a line of the terminal: text in the next line cannot be cleared. */
 function progressLine(spentUs: number, budgetUs: number, note: string): string {
   const seconds = Math.floor(Math.min(spentUs, budgetUs) / 1_000_000);
   const line = `shrinking: ${seconds}s of at most ${formatDuration(spanUs(budgetUs))}, ${note}`;

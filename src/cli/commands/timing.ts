@@ -67,7 +67,7 @@ Exit codes: 0 it can work, 64 usage, 78 it cannot work (the message says what wo
     });
 }
 
-/** Throws what cannot work, with what would. */
+/** Throws if the values cannot work, and says which would. */
 function derive({ engine: wanted, maxTerm, rateError, rtt, term }: TimingOptions): Line[] {
   const lacking = skewLacking(wanted);
   if (lacking !== null) throw new TenureError('TENURE_BAD_CONFIG', `--engine: ${lacking}`);
