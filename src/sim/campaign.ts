@@ -53,7 +53,7 @@ export function runChunk(
   return result;
 }
 
-/** Adds a chunk's result to what came before it. */
+/** Adds a chunk's result to the total before it. */
 export function addResult(total: CampaignResult, chunk: CampaignResult): void {
   total.runs += chunk.runs;
   total.events += chunk.events;

@@ -87,7 +87,7 @@ export class Registers {
   #places: OrderPlace = 0;
   readonly #isAtomic: boolean;
 
-  /** Changes of atomic units are found by all that read from the instant of their effect on, and by none before. What makes shared units weaker is for the caller to use, or not. */
+  /** Changes of atomic units are found by every read from the instant of their effect on, and by none before. The caller may make shared units weaker, or not. */
   constructor(isAtomic = false) {
     this.#isAtomic = isAtomic;
   }
@@ -340,7 +340,7 @@ export class Registers {
     let register = registers.get(key);
     if (register !== undefined) return register;
     registers.set(key, (register = new RegularRegister(unit !== OWN_DISK)));
-    // A list that has begun may find what comes and goes meanwhile.
+    // A list that has begun may find keys that come and go meanwhile.
     for (const list of this.#lists) if (list.request.unit === unit && key.startsWith(list.request.key)) register.beginRead(list, 0);
     return register;
   }

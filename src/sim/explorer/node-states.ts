@@ -58,7 +58,7 @@ export interface Envelope {
 
 /** What comes of one input. */
 export interface StepOutcome {
-  /** Without what makes no difference any more at the instant of the step. */
+  /** Tidied: without parts that make no difference any more at the instant of the step. */
   readonly state: number;
   readonly sent: readonly number[];
   readonly asked: readonly AccessRequest[];
@@ -196,7 +196,7 @@ export class NodeStates<Message, Command, Event, Config> implements InstantClock
     return found;
   }
 
-  /** The node state without what makes no difference any more. */
+  /** The node state without parts that make no difference any more. */
   tidied(state: number, instant: number): number {
     const { node, life, snapshot, tidied } = this.states[state] as NodeState;
     return (tidied[instant] ??= snapshot === null ? state : this.#internTidied(node, life, snapshot, this.monoOf(node, instant)));

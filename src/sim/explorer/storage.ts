@@ -1,6 +1,6 @@
 /**
  * States of storage by number, and everything that can happen to the accesses under way and to records. An access takes effect, is answered or fails at
- * any time, or never; a read finds, and a list names, whatever a regular register allows. What that is, the registers of the stage say themselves: a
+ * any time, or never; a read finds, and a list names, whatever a regular register allows. The registers of the stage decide that themselves: a
  * state is a snapshot of them, as small as its future. Where the world has damage, a record is corrupted, forgotten or wiped, or a write goes astray.
  */
 import { stateHash, type Json } from '../../kernel/index.ts';

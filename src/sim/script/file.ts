@@ -24,7 +24,7 @@ interface ScriptBlock {
 
 export interface ScriptText {
   readonly blocks: readonly ScriptBlock[];
-  /** What follows the last block: comments and empty lines. */
+  /** The lines after the last block: comments and empty lines. */
   readonly tail: readonly string[];
 }
 

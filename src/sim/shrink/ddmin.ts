@@ -6,7 +6,7 @@ export function reduceList<T>(list: readonly T[], passes: (shorter: readonly T[]
   let kept = list;
   for (let size = Math.ceil(kept.length / 2); kept.length > 0 && size >= 1;) {
     let removed = false;
-    // From the end: what comes late depends on what came early, not the other way round.
+    // From the end: late items depend on early ones, not the other way round.
     for (let end = kept.length; end > 0; end -= size) {
       const from = Math.max(0, end - size);
       const shorter = [...kept.slice(0, from), ...kept.slice(end)];

@@ -1,6 +1,6 @@
 /**
- * What tells a mutant from the product: the same actions break something with a rule taken out, and nothing with all rules in force. What only
- * the product sends is delivered by no action of a mutant's run; where that is what matters, the script delivers it too, if it is there: `maybe deliver …`.
+ * What tells a mutant from the product: the same actions break something with a rule taken out, and nothing with all rules in force. Messages that only
+ * the product sends are delivered by no action of a mutant's run; where they matter, the script delivers them too, if they are there: `maybe deliver …`.
  */
 import type { AnyStage, MessageRef, Settings, StageAction } from '../stage/index.ts';
 import { reduceList } from './ddmin.ts';
@@ -30,7 +30,7 @@ export function beside(product: Opens): Distinguisher {
   return (on, actions) => (isBroken(product(on), actions) ? null : () => asDone(actions));
 }
 
-/** It breaks nothing if what only it sends arrives, too. */
+/** The product breaks nothing if messages that only it sends arrive, too. */
 export function answering(mutant: Opens, product: Opens, property: string): Distinguisher {
   return (on, actions) => {
     const lines = withAnswers(mutant(on), product(on), actions);
@@ -40,7 +40,7 @@ export function answering(mutant: Opens, product: Opens, property: string): Dist
   };
 }
 
-/** Whichever does, the first if all do. */
+/** The first of these that tells the two apart. */
 export function anyOf(tellings: readonly Distinguisher[]): Distinguisher {
   return (on, actions) => tellings.reduce<ReturnType<Distinguisher>>((lines, telling) => lines ?? telling(on, actions), null);
 }

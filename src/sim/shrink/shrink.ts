@@ -168,7 +168,7 @@ function shrinkPlay<Command, Config>(
     const done = play(beats, on).beats;
     return { beats: done.length < beats.length ? done : beats, settings: on };
   };
-  /** What passes becomes the best so far, and the next attempt starts from it. */
+  /** A play that passes becomes the best so far, and the next attempt starts from it. */
   const passes = (beats: readonly Beat[], on: Settings): boolean => {
     if (watch.outOfTime()) throw new OutOfTime();
     watch.tried(best.beats.length, 'taking some out');

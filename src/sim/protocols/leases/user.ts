@@ -371,7 +371,7 @@ export class QuorumUser extends HandleUser<QuorumCommand, Handle> implements Use
     this.desk.record({ kind: 'invoked', register: registerOf(handle, this.desk), op: number, action: 'read' });
   }
 
-  /** What came with the acquire is the first value. */
+  /** The metadata of the acquire is the first value. */
   #spokeFirst(handle: Handle): void {
     const op = this.#number();
     const register = registerOf(handle, this.desk);

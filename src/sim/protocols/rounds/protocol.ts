@@ -243,7 +243,7 @@ function roundProtocol(variant: Variant): RoundProtocol {
       config.habits.tellsBeliefs
         ? new BeliefReferee(config.releasesHeard)
         : new Unjudged(['believed'], 'learners of this world promise nothing'),
-      // The papers hand out what came too late (rule 11); where another rule is the question, that is no answer.
+      // The papers hand out leases too late (rule 11); where another rule is the question, that is not judged.
       ...(config.judgesDeadlines ? [new DeadlineReferee()] : []),
       new RequestReferee(),
       // Flease lets every process write back another's lease: a liar may do so with a token that its owner never had, or with its earlier metadata.
