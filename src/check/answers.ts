@@ -1,7 +1,7 @@
 /**
  * Certain answers: a certain answer was true at some instant between question and answer. Of a name: that no process holds it; or that no other process
  * does but readers beside a reader, and the named process has asked for it and no process was granted it since. Of a list: every lease that one process held
- * from its beginning to its end is on it. Needs records in true time. An instant is what lies between two records.
+ * from its beginning to its end is on it. Needs records in true time. An instant lies between two records.
  */
 import type { Json, LeaseMode } from '../kernel/index.ts';
 import type { Answered, Granted, Happened, HistoryRecord, Listed, Queried, RecordKind } from './history.ts';
@@ -180,7 +180,7 @@ export class AnswerReferee implements Referee {
     // Where a store has lost writes, a token can come again: this lease has no successor yet.
     this.#succeeded.delete(key);
     const tenures = this.#tenures.get(resource) ?? [];
-    // What no question that is open can have met is over.
+    // Ended tenures are dropped while no question is open.
     const kept = this.#open > 0 ? tenures : tenures.filter(({ closed }) => closed === Infinity);
     kept.push({ node, incarnation, token, mode, opened: this.#records, closed: Infinity });
     this.#tenures.set(resource, kept);

@@ -1,7 +1,7 @@
 /**
  * A history: what happened, one record a line, in the order of `at`. The simulator writes it in true
  * time; real processes write it by their own wall clocks. Referees read nothing else.
- * The schema is documented in `docs/research/simulator.md`; `parseHistory` refuses what does not fit it.
+ * The schema is documented in `docs/research/simulator.md`; `parseHistory` refuses records that do not fit it.
  */
 import type { LeaseMode } from '../kernel/index.ts';
 

@@ -1,6 +1,6 @@
 /**
  * A history as text: JSON, one record a line, after one line of header. Writing is stable (the same
- * record, the same bytes); reading is strict: what does not fit the schema is refused, naming line and
+ * record, the same bytes); reading is strict: a line that does not fit the schema is refused, naming line and
  * field, and fields the schema does not know are ignored.
  */
 import { TenureError } from '../kernel/index.ts';

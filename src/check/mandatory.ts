@@ -1,7 +1,7 @@
 /**
  * Mandatory leasing: a claim is refused only for a reason. As the paper has it, another request for an overlapping interval had begun. As the product promises where
  * no disk is lost, such a claim was granted, or was open meanwhile: made and not yet cleared. A claim whose process crashed is never cleared. A block may be anywhere until
- * it is cleared. Once a member has copied what others held, whatever was under way then may be refused for its own copy, so nothing is judged any more. Refusals for want of room are told as such, and are no matter of overlap.
+ * it is cleared. Once a member has copied others' permissions, a claim under way then may be refused for its own copy, so nothing is judged any more. Refusals for want of room are told as such, and are no matter of overlap.
  */
 import { IntervalSet, type Interval, type Json } from '../kernel/index.ts';
 import type { Claimed, DeniedClaim, HistoryRecord, RecordKind } from './history.ts';
