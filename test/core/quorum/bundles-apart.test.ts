@@ -208,6 +208,15 @@ it('a bundle that ran out is not begun anew by the next renewal: another may hav
   expect(open(3 * TERM_US)).not.toBe(first);
 });
 
+it('votes that last longer, since the rate error is larger, are in a bundle of their own: votes of before are shorter on the disk', () => {
+  const bundles = new VoteBundles(incarnation(1));
+  const open = (spanUs: number): VoteBundle | null => bundles.open(incarnation(2), nodeId(3), TERM_US, spanUs, 0);
+  const first = open(TERM_US);
+  expect(open(TERM_US + 1)?.number).not.toBe(first?.number);
+  expect(first?.until).toBe(TERM_US);
+  expect(open(TERM_US)?.number).toBe(first?.number);
+});
+
 /** Changes the cell to so many members, all of which store what they adopt. */
 function grow(node: Node, members: number, pick: Filter): void {
   const target = Array.from({ length: members }, (_, number) => number);

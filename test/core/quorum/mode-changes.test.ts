@@ -1,6 +1,7 @@
 /** Votes that change their mode, and what is left of readers that are gone: on the disk, in memory, and of copies that come late. */
 import { describe, expect, it } from 'vitest';
-import { MEMBER_LIMITS } from '../../../src/core/index.ts';
+import { ballotTime, incarnation, nodeId } from '../../../src/kernel/index.ts';
+import { KIND_NAMES, MEMBER_LIMITS, QuorumMessage } from '../../../src/core/index.ts';
 import { ByteReader, quorumCodec } from '../../../src/wire/index.ts';
 import { Cell, name, ofKind, R, TERM_US, TIMING, type Node } from './cell.ts';
 
@@ -225,4 +226,54 @@ it.each([SHARED, { slots: 4 }])('of %j a name has so many at most: the next is t
   ask(c, 2, wanted);
   cell.settle();
   expect(c.holds(2)).toBe(true);
+});
+
+describe('a waiter that claims an upgrade', () => {
+  /** What a liar says, or a reader whose vote has not come to the member. */
+  function claim(cell: Cell, node: Node, lease: number, members: readonly number[]): void {
+    for (const member of members) {
+      const message = new QuorumMessage();
+      message.kind = KIND_NAMES.indexOf('WAIT');
+      message.owner = incarnation(node.incarnation);
+      message.lease = lease;
+      message.ballot = ballotTime(cell.node(member).wall);
+      message.flags = 1;
+      message.setName(R, 0, R.length);
+      cell.node(member).core.receive(nodeId(node.id), message, cell.step(cell.node(member)));
+    }
+  }
+
+  it('and is no reader keeps no reader from its own', () => {
+    const cell = new Cell({ clients: 3 });
+    const [reader, other, liar] = cell.nodes.slice(3) as [Node, Node, Node];
+    ask(reader, 1, { ...SHARED, keep: true });
+    ask(other, 2, { ...SHARED, keep: true });
+    cell.settle();
+    claim(cell, liar, 77, [0, 1, 2]);
+    reader.command({ kind: 'upgrade', lease: 1, name: R, waitUs: 3 * TERM_US });
+    cell.run(TERM_US / 4);
+    expect(reader.said('upgrade-refused')).toEqual([]);
+    other.release(2);
+    cell.run(TERM_US);
+    expect(reader.said('upgraded')).toHaveLength(1);
+  });
+
+  it('is refused if another reader waits for the same, also once its own vote as a reader has come', () => {
+    const cell = new Cell({ clients: 2 });
+    const [reader, late] = cell.nodes.slice(3) as [Node, Node];
+    ask(reader, 1, { ...SHARED, keep: true });
+    cell.settle();
+    ask(late, 2, { ...SHARED, keep: true });
+    cell.settle(({ from, to: target }) => !(from === late.id && target === 0));
+    cell.drop();
+    // At the first member it waits before its vote comes there, and is no reader yet.
+    claim(cell, late, 2, [0]);
+    reader.command({ kind: 'upgrade', lease: 1, name: R, waitUs: 3 * TERM_US });
+    cell.settle();
+    cell.run(TERM_US / 2);
+    expect(reader.said('upgrade-refused')).toEqual([]);
+    const mark = cell.sent.length;
+    claim(cell, late, 2, [0]);
+    expect(cell.sent.slice(mark).map(({ kind, to: target }) => [kind, target])).toEqual([['REFUSED', late.id]]);
+  });
 });

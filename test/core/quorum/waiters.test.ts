@@ -212,3 +212,19 @@ describe('a crowd', () => {
     expect(cell.flying.filter(to(0, 1, 2))).toEqual([]);
   });
 });
+
+it('the second in line is told at once when the head, which was told, gives up', () => {
+  const { cell, holder, lease, clients } = held(3, 2);
+  const [head, second] = clients as [Node, Node];
+  const first = head.acquire({ waitUs: LONG_US });
+  cell.run(1000);
+  second.acquire({ waitUs: LONG_US });
+  cell.run(1000);
+  holder.release(lease);
+  // The head is told, and its proposals are lost.
+  cell.settle(({ from, kind }) => !(from === head.id && kind === 'PROPOSE'));
+  cell.drop();
+  head.cancel(first);
+  cell.settle();
+  expect(second.said('granted')).toHaveLength(1);
+});

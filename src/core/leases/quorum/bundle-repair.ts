@@ -29,9 +29,12 @@ export class BundleRepair {
     this.#holders = holders;
   }
 
-  /** If nothing comes of it, the next rounds find the same difference and begin again. */
+  /**
+   * If nothing comes of it, the next rounds find the same difference and ask again, for the page that is missing: pages that came count, since
+   * leases that are on none of them leave the bundle in the end.
+   */
   begin({ voter, number }: BundleShare, step: QuorumStep): void {
-    const unfolding = { voter, bundle: number, next: 0, seen: new Set<number>() };
+    const unfolding = this.#open.get(number) ?? { voter, bundle: number, next: 0, seen: new Set<number>() };
     this.#open.set(number, unfolding);
     this.#ask(unfolding, step);
   }

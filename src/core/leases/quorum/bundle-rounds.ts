@@ -3,7 +3,7 @@
  * voter has in the bundle. A round begins when a lease of it is due, and the leases it renews last from its start. Leases that are not in enough bundles
  * are renewed by themselves, and brought into the bundles that they lack, a few at a time.
  */
-import { monoAfter, monoUs, NEVER, spanUs, VoterSet, type MonoUs, type NodeId, type WallUs } from '../../../kernel/index.ts';
+import { invariant, monoAfter, monoUs, NEVER, spanUs, VoterSet, type MonoUs, type NodeId, type WallUs } from '../../../kernel/index.ts';
 import type { Snapshot } from '../../contract.ts';
 import { voterSet } from '../snapshots.ts';
 import { renewAfterUs, renewalPatienceUs } from '../timing.ts';
@@ -103,13 +103,17 @@ export class BundleRounds implements RoundsView {
     if (!share) group.shares.push((share = { voter, number, digest: new BundleDigest(), taken: new BundleDigest(), misses: 0 }));
     if (share.number === number) return share;
     if (number < share.number) return null;
+    // The vote is about to join: the group stays, also if its leases were in the earlier bundle alone.
+    group.leases++;
     if (this.#out.rules.bulkByNumber) this.#clear(group, share);
+    group.leases--;
     share.number = number;
     return share;
   }
 
   count(termMs: number, leases: 1 | -1): void {
     const group = this.#of(termMs);
+    invariant(group !== undefined || leases < 0, 'a lease joined a bundle of a term that has none');
     if (!group) return;
     group.leases += leases;
     if (group.leases === 0 && !group.isOpen) this.#groups = this.#groups.filter((one) => one !== group);

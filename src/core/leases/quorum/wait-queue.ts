@@ -58,7 +58,7 @@ export class WaitQueue {
     return this.#order.first;
   }
 
-  /** The reader that waits to have the name alone; there is one at most. */
+  /** The reader that waits to have the name alone; there is one at most, besides waiters that claim it and are no readers. */
   get upgrade(): Waiter | null {
     return this.#upgrade;
   }

@@ -99,17 +99,19 @@ export class WaitingRoom {
       this.leave(waiter.queue.id, message.owner, message.lease, step);
       waiter = undefined;
     }
-    // Its vote as a reader may have come to this acceptor only now.
-    if (waiter?.upgrades && waiter.ticket !== BEFORE_ALL && this.#standsFirst(waiter.queue.id, message, step)) {
-      this.#remove(waiter);
-      waiter = this.#add(from, message, until, step);
-    }
     const isAsked = (message.flags & QUIET) === 0 || !waiter;
-    const rival = waiter || !upgrades ? null : this.#queues.get(id)?.upgrade;
-    if (waiter) waiter.queue.refresh(waiter, until);
-    else if (rival && this.#rules.oneUpgrade) {
+    // Its vote as a reader may have come to this acceptor only now.
+    const isFirstNow = waiter?.upgrades === true && waiter.ticket !== BEFORE_ALL && this.#standsFirst(id, message, step);
+    if (upgrades && (!waiter || isFirstNow) && this.#rules.oneUpgrade && this.#hasUpgrade(id, waiter, step)) {
+      if (waiter) this.leave(id, message.owner, message.lease, step);
       this.#turnAway(from, UPGRADING, message, step);
       return;
+    }
+    if (waiter && isFirstNow) {
+      this.#remove(waiter);
+      waiter = this.#add(from, message, until, step);
+    } else if (waiter) {
+      waiter.queue.refresh(waiter, until);
     } else if (this.#hasPlace(message.owner)) waiter = this.#add(from, message, until, step);
     else {
       this.#turnAway(from, NO_PLACE, message, step);
@@ -243,6 +245,12 @@ export class WaitingRoom {
   /** Only a reader stands first: a waiter that claims an upgrade and is no reader stands behind. */
   #standsFirst(id: number, { owner, lease }: QuorumMessage, step: QuorumStep): boolean {
     return this.#rules.upgradeFirst && this.#leases.isReader(id, owner, lease, step);
+  }
+
+  /** Whether another reader waits to have the name alone. A waiter that claims an upgrade and is no reader keeps no reader from its own. */
+  #hasUpgrade(id: number, but: Waiter | undefined, step: QuorumStep): boolean {
+    const upgrade = this.#queues.get(id)?.upgrade ?? null;
+    return upgrade !== null && upgrade !== but && this.#leases.isReader(id, upgrade.owner, upgrade.lease, step);
   }
 
   #queueOf(id: number): WaitQueue {

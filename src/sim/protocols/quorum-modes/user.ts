@@ -294,11 +294,13 @@ export class ModesUser extends HandleUser<QuorumCommand, Handle> implements User
     desk.ended(resource.text, token, reason);
     if (slot < 0) return;
     handle.slot = -1;
-    const rested = { monoUs: desk.monoUs + quarantineUs, wallUs: desk.wallUs + quarantineUs };
+    // Its use may have ended before, by the wall clock alone.
+    const rested = later({ monoUs: desk.monoUs, wallUs: wallUs(Math.min(desk.wallUs, deadline.wallUs)) }, quarantineUs);
     if (quarantineUs === 0) desk.ended(slotText({ resource, slot }), token, reason);
-    else if (reason === 'released' && desk.monoUs < deadline.monoUs && desk.wallUs < deadline.wallUs) {
+    else if (reason === 'released' && desk.monoUs < deadline.monoUs) {
       desk.sometimes('quarantine');
-      desk.renewed(slotText({ resource, slot }), token, { monoUs: monoUs(rested.monoUs), wallUs: wallUs(rested.wallUs) });
+      if (desk.wallUs < rested.wallUs) desk.renewed(slotText({ resource, slot }), token, rested);
+      else desk.ended(slotText({ resource, slot }), token, reason);
     }
   }
 
