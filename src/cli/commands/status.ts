@@ -21,7 +21,7 @@ export function statusCommand(setExit: (code: number) => void): Command {
     new Command('status')
       .summary('show the members of a cell')
       .description(
-        'Connects to every member and prints who is reached, who votes and who is still silent after its\nstart, the round trip to each and how far its wall clock is from ours.',
+        'Connects to every member and prints which members are reached, which vote and which are still silent after their\nstart, the round trip to each and how far its wall clock is from ours.',
       )
       .option('--json', 'print one JSON object'),
   )

@@ -6,7 +6,7 @@ import { Cgroup } from './cgroup.ts';
 export type CgroupWish = 'auto' | 'off' | `/${string}`;
 
 export const CGROUP_HELP =
-  'a cgroup of its own, which also ends who leaves the process group: auto (if that can be done), off, or below this folder';
+  'a cgroup of its own, which also ends processes that leave the process group: auto (if that can be done), off, or below this folder';
 
 /** A cgroup that is asked for by name is tried at once: a user that waits long for a lease does not want to hear of it then. */
 export function readCgroupWish(text: string): CgroupWish {

@@ -34,7 +34,7 @@ export const viewsProtocol: SimProtocol<QuorumMessage, QuorumCommand, QuorumEven
     { name: 'view-followed', description: 'a process went on in another view' },
     { name: 'member-out', description: 'a member heard that it is none any more' },
     { name: 'change-done', description: 'a change of the cell was made' },
-    { name: 'change-abandoned', description: 'whoever changed the cell went away in the middle of things' },
+    { name: 'change-abandoned', description: 'the process that changed the cell went away in the middle of things' },
   ],
   codec: quorumCodec(),
   plan: planViews,

@@ -46,8 +46,8 @@ export const viewsSmallWorld: SmallWorld<QuorumMessage, ViewsBounds> = {
     ...leaseBounds({ acceptors: 2, crashes: 1, instants: 2 }),
     from: countBound('from', [1, 5], 1, 'how many members the cell has: the first of those that vote'),
     to: countBound('to', [1, 5], 1, 'how many members it will have: the last of those that vote'),
-    begun: countBound('begun', [0, 1], 0, '1: the first of those who ask holds the lease, and members have heard of the joint view'),
-    asksFrom: countBound('asks-from', [0, 15], 0, 'from which instant on the lease is asked for, but for who holds it at first'),
+    begun: countBound('begun', [0, 1], 0, '1: the first proposer holds the lease, and members have heard of the joint view'),
+    asksFrom: countBound('asks-from', [0, 15], 0, 'from which instant on proposers ask for the lease, except for its first holder'),
   },
   misfit({ acceptors, proposers, from, to, begun, term, instants, driftPpm }: ViewsBounds): string | null {
     if (Math.max(from, to) > acceptors) return 'the cell cannot have more members than there are nodes that vote';

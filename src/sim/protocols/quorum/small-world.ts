@@ -35,8 +35,8 @@ interface QuorumBounds extends LeaseBounds {
 export const quorumSmallWorld: SmallWorld<QuorumMessage, QuorumBounds> = {
   bounds: {
     ...leaseBounds({ renewals: 1, crashes: 1, instants: 2 }),
-    handOvers: countBound('hand-overs', [0, 2], 0, 'how often each holder hands over; where it does, those who ask wait'),
-    readers: countBound('readers', [0, 5], 0, 'how many of those who ask share the name'),
+    handOvers: countBound('hand-overs', [0, 2], 0, 'how often each holder hands over; where it does, proposers wait'),
+    readers: countBound('readers', [0, 5], 0, 'how many of the proposers share the name'),
     upgrades: countBound('upgrades', [0, 2], 0, 'how often each reader wants to be the only one'),
   },
   judgedBy: withoutAnswers,
