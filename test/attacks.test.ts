@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest';
 import { bench } from './support/bench.ts';
 
 // Most of the time cells keep silent, or wait for terms to end.
-vi.setConfig({ maxConcurrency: 4 });
+vi.setConfig({ maxConcurrency: 2 });
 
 it.concurrent.each([
   'too-many-watches',
