@@ -124,8 +124,8 @@ export function planStorageWorld(variant: StorageVariant, chooser: Chooser, muta
         clings: isBroken,
         // Readers stand in each other's way: on plain registers by their names, elsewhere since all change the same record.
         keepsLast: (kind === 'swap' && !shares) || TERM_US >= RENEWAL_DELTAS * (shares ? 4 : 1) * deltaUs,
-        // `losesAtEndOnly`: a mutant of another rule is judged by that rule.
         namesAreCertain: !isRestored && shape !== 'repeated',
+        // A mutant of another rule is judged by that rule.
         losesAtEndOnly: kind === 'swap' && shape !== 'stale' && !isBroken && !isRestored && (mutant === null || shape === 'unanswered'),
         shares,
         crowds: isCrowded,
